@@ -1,0 +1,376 @@
+#include "node/node.h"
+
+#include <csignal>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+
+namespace phalanx::node {
+namespace {
+
+constexpr Duration kKillAgain =
+    seconds(2);  // a process in uninterruptible sleep may need a second kill
+constexpr std::size_t kRememberReleased = 20'000;
+
+struct Attempt {
+  LaunchOrder order;
+  AttemptReport report;
+  bool go = false;        // Go was received
+  bool room = false;      // its room exists
+  bool starting = false;  // StartBatch is under way
+  bool stopping = false;
+  bool releasing = false;
+  bool cleaning = false;  // CleanUp is under way
+  Time kill_at = kNever;
+  std::set<StepNumber> units;  // live
+  [[nodiscard]] bool runs_by_itself() const {
+    return order.first_node && order.kind != WorkloadKind::allocation;
+  }
+};
+
+}  // namespace
+
+struct Node::Machine {
+  std::string boot, cluster;
+  std::map<Fence, Attempt> attempts;
+  std::map<WorkloadId, AttemptNumber> highest;   // seen
+  std::map<WorkloadId, AttemptNumber> released;  // up to this one: never again
+  std::vector<Action> out;
+
+  void tell(Attempt& a) {
+    a.report.running_steps.clear();
+    for (const StepNumber unit : a.units)
+      if (unit != kBatchStep) a.report.running_steps.push_back(unit);
+    out.push_back(Tell{a.report});
+  }
+  void enter(Attempt& a, AttemptPhase phase, std::string detail) {
+    a.report.phase = phase;
+    a.report.detail = std::move(detail);
+    tell(a);
+  }
+  // Says something of an attempt that it does not keep.
+  void answer(const Fence& fence, AttemptPhase phase, std::string detail) {
+    AttemptReport report;
+    report.fence = fence;
+    report.phase = phase;
+    report.detail = std::move(detail);
+    out.push_back(Tell{std::move(report)});
+  }
+  Attempt* find(const Fence& fence) {
+    const auto it = attempts.find(fence);
+    return it == attempts.end() ? nullptr : &it->second;
+  }
+  bool was_released(const Fence& fence) const {
+    const auto it = released.find(fence.workload);
+    return it != released.end() && fence.attempt <= it->second;
+  }
+
+  void prepare(Time now, const Prepare& order);
+  void go(Attempt& a);
+  void signal(Attempt& a, const SignalOrder& order);
+  void stop(Time now, Attempt& a, Duration grace);
+  void release(Time now, Attempt& a);
+  void clean(Attempt& a);
+  void room_made(Attempt& a, const RoomMade& result);
+  void batch_started(Time now, Attempt& a, const BatchStarted& result);
+  void unit_exited(Attempt& a, const UnitExited& result);
+  void forget(const Fence& fence);
+};
+
+void Node::Machine::prepare(Time now, const Prepare& order) {
+  const Fence& fence = order.fence;
+  if (Attempt* known = find(fence)) {
+    if (order.go && !known->go)
+      go(*known);
+    else
+      tell(*known);
+    return;
+  }
+  if (was_released(fence)) return answer(fence, AttemptPhase::gone, "it was released here");
+  AttemptNumber& highest_seen = highest[fence.workload];
+  if (fence.attempt < highest_seen)
+    return answer(fence, AttemptPhase::refused,
+                  format("attempt {} came here before", highest_seen));
+  highest_seen = fence.attempt;
+  for (auto& [other, a] : attempts)  // an earlier attempt must not live beside this one
+    if (other.workload == fence.workload && !a.releasing) release(now, a);
+  Attempt& a = attempts[fence];
+  a.order = order.order;
+  a.go = order.go;
+  a.report.fence = fence;
+  enter(a, AttemptPhase::preparing, "making room");
+  out.push_back(MakeRoom{fence, a.order});
+}
+
+void Node::Machine::go(Attempt& a) {
+  a.go = true;
+  if (a.report.phase != AttemptPhase::prepared || a.stopping || a.releasing || a.starting)
+    return tell(a);
+  if (!a.runs_by_itself()) return enter(a, AttemptPhase::running, "");
+  a.starting = true;
+  out.push_back(StartBatch{a.report.fence, a.order});
+}
+
+void Node::Machine::signal(Attempt& a, const SignalOrder& order) {
+  for (const StepNumber unit : a.units) {
+    const bool shell = unit == kBatchStep;
+    if (order.step ? unit != *order.step
+                   : (order.target == SignalTarget::steps && shell) ||
+                         (order.target == SignalTarget::shell && !shell))
+      continue;
+    // A step's signal goes to all its processes; the shell's to the shell alone, unless its
+    // children are meant too.
+    out.push_back(SendSignal{
+        {a.report.fence, unit}, order.signal, shell && order.target == SignalTarget::shell});
+  }
+}
+
+void Node::Machine::stop(Time now, Attempt& a, Duration grace) {
+  if (a.stopping || a.releasing) return tell(a);
+  a.stopping = true;
+  a.kill_at = now + grace;
+  for (const StepNumber unit : a.units) {
+    out.push_back(SendSignal{{a.report.fence, unit}, SIGCONT, false});
+    out.push_back(SendSignal{{a.report.fence, unit}, SIGTERM, false});
+  }
+  if (a.units.empty() && !a.starting && a.room) enter(a, AttemptPhase::exited, "stopped");
+}
+
+void Node::Machine::release(Time now, Attempt& a) {
+  a.releasing = true;
+  if (a.report.phase == AttemptPhase::gone) return tell(a);
+  if (!a.room && !a.cleaning && a.report.phase != AttemptPhase::preparing)
+    return enter(a, AttemptPhase::gone, "");
+  if (a.cleaning || !a.room) return;  // RoomGone or RoomMade comes and goes on from there
+  a.kill_at = now + kKillAgain;
+  out.push_back(KillAll{a.report.fence});
+}
+
+void Node::Machine::clean(Attempt& a) {
+  a.cleaning = true;
+  a.kill_at = kNever;
+  out.push_back(CleanUp{a.report.fence});
+}
+
+void Node::Machine::room_made(Attempt& a, const RoomMade& result) {
+  a.room = true;
+  if (!result.error.empty()) {
+    enter(a, AttemptPhase::refused, result.error);
+    return clean(a);
+  }
+  if (a.releasing) return clean(a);
+  if (a.stopping) return enter(a, AttemptPhase::exited, "stopped before it began");
+  enter(a, AttemptPhase::prepared, "prepared");
+  if (a.go) go(a);
+}
+
+void Node::Machine::batch_started(Time now, Attempt& a, const BatchStarted& result) {
+  a.starting = false;
+  if (!result.error.empty()) {
+    a.report.user_fault = result.user_fault;
+    enter(a, AttemptPhase::refused, result.error);
+    return release(now, a);
+  }
+  a.units.insert(kBatchStep);
+  enter(a, AttemptPhase::running, "");
+  if (a.releasing) {
+    out.push_back(KillAll{a.report.fence});
+  } else if (a.stopping) {  // the stop came while it was starting
+    out.push_back(SendSignal{{a.report.fence, kBatchStep}, SIGCONT, false});
+    out.push_back(SendSignal{{a.report.fence, kBatchStep}, SIGTERM, false});
+  }
+}
+
+void Node::Machine::unit_exited(Attempt& a, const UnitExited& result) {
+  if (a.units.erase(result.unit.step) == 0) return;
+  a.report.out_of_memory =
+      a.report.out_of_memory || (result.out_of_memory && result.unit.step == kBatchStep);
+  a.report.supervisor_lost = a.report.supervisor_lost || result.supervisor_lost;
+  if (result.unit.step == kBatchStep) {
+    a.report.exit_code = result.exit_code;
+    a.report.exit_signal = result.exit_signal;
+    return enter(a, AttemptPhase::exited, result.supervisor_lost ? "its supervisor died" : "");
+  }
+  a.report.steps.push_back(
+      {result.unit.step, result.exit_code, result.exit_signal, result.out_of_memory});
+  if (a.stopping && a.units.empty() && a.report.phase == AttemptPhase::running &&
+      !a.runs_by_itself())
+    return enter(a, AttemptPhase::exited, "stopped");
+  tell(a);
+}
+
+void Node::Machine::forget(const Fence& fence) {
+  const auto it = attempts.find(fence);
+  if (it != attempts.end() && it->second.report.phase != AttemptPhase::gone) return;
+  AttemptNumber& upto = released[fence.workload];
+  upto = std::max(upto, fence.attempt);
+  if (it != attempts.end()) attempts.erase(it);
+  highest.erase(fence.workload);
+  for (const auto& [other, a] : attempts)
+    highest[other.workload] = std::max(highest[other.workload], other.attempt);
+  while (released.size() > kRememberReleased) released.erase(released.begin());
+}
+
+Node::Node(std::string boot, std::string cluster) : machine_(std::make_unique<Machine>()) {
+  machine_->boot = std::move(boot);
+  machine_->cluster = std::move(cluster);
+}
+Node::~Node() = default;
+Node::Node(Node&&) noexcept = default;
+Node& Node::operator=(Node&&) noexcept = default;
+
+const std::string& Node::cluster() const { return machine_->cluster; }
+
+std::vector<Action> Node::order(Time now, const Order& order) {
+  Machine& m = *machine_;
+  m.out.clear();
+  const Fence fence = std::visit([](const auto& o) { return o.fence; }, order);
+  if (m.cluster.empty()) m.cluster = fence.cluster;
+  if (fence.cluster != m.cluster || fence.boot != m.boot) {
+    m.answer(fence, AttemptPhase::refused,
+             fence.boot != m.boot ? "this machine has booted since"
+                                  : "this node serves another cluster");
+    return std::move(m.out);
+  }
+  if (const auto* prepare = std::get_if<Prepare>(&order)) {
+    m.prepare(now, *prepare);
+    return std::move(m.out);
+  }
+  if (std::holds_alternative<Forget>(order)) {
+    m.forget(fence);
+    return std::move(m.out);
+  }
+  Attempt* a = m.find(fence);
+  if (!a) {  // nothing of it is here, and whoever still wants it to run must be told
+    const bool over = std::holds_alternative<Release>(order) ||
+                      std::holds_alternative<Stop>(order) || m.was_released(fence);
+    if (over) m.released[fence.workload] = std::max(m.released[fence.workload], fence.attempt);
+    m.answer(fence, over ? AttemptPhase::gone : AttemptPhase::refused, "it is not on this node");
+  } else if (std::holds_alternative<Go>(order)) {
+    m.go(*a);
+  } else if (const auto* signal = std::get_if<SignalOrder>(&order)) {
+    m.signal(*a, *signal);
+  } else if (const auto* stop = std::get_if<Stop>(&order)) {
+    m.stop(now, *a, stop->grace);
+  } else {
+    m.release(now, *a);
+  }
+  return std::move(m.out);
+}
+
+std::vector<Action> Node::os(Time now, const OsResult& result) {
+  Machine& m = *machine_;
+  m.out.clear();
+  const Fence fence = std::visit(
+      [](const auto& r) {
+        if constexpr (requires { r.unit; })
+          return r.unit.fence;
+        else
+          return r.fence;
+      },
+      result);
+  Attempt* a = m.find(fence);
+  if (!a) return {};
+  if (const auto* made = std::get_if<RoomMade>(&result)) {
+    m.room_made(*a, *made);
+  } else if (const auto* started = std::get_if<BatchStarted>(&result)) {
+    m.batch_started(now, *a, *started);
+  } else if (const auto* began = std::get_if<StepBegan>(&result)) {
+    a->units.insert(began->unit.step);
+    m.tell(*a);
+    if (a->stopping || a->releasing) m.out.push_back(SendSignal{began->unit, SIGTERM, false});
+  } else if (const auto* exited = std::get_if<UnitExited>(&result)) {
+    m.unit_exited(*a, *exited);
+  } else if (std::holds_alternative<RoomEmpty>(result)) {
+    if (a->releasing && !a->cleaning) m.clean(*a);
+  } else if (const auto* gone = std::get_if<RoomGone>(&result)) {
+    a->room = false;
+    a->units.clear();
+    a->report.cpu_used_ms = gone->cpu_used_ms;
+    a->report.memory_peak = gone->memory_peak;
+    const bool refused = a->report.phase == AttemptPhase::refused && !a->releasing;
+    if (refused)
+      m.tell(*a);  // stays refused until it is released
+    else
+      m.enter(*a, AttemptPhase::gone, "");
+    a->cleaning = false;
+  }
+  return std::move(m.out);
+}
+
+std::vector<Action> Node::tick(Time now) {
+  Machine& m = *machine_;
+  m.out.clear();
+  for (auto& [fence, a] : m.attempts) {
+    if (now < a.kill_at) continue;
+    a.kill_at = now + kKillAgain;
+    m.out.push_back(KillAll{fence});
+  }
+  return std::move(m.out);
+}
+
+Time Node::next_deadline() const {
+  Time next = kNever;
+  for (const auto& [fence, a] : machine_->attempts) next = std::min(next, a.kill_at);
+  return next;
+}
+
+std::vector<AttemptReport> Node::reports() const {
+  std::vector<AttemptReport> reports;
+  for (const auto& [fence, a] : machine_->attempts) {
+    reports.push_back(a.report);
+    reports.back().running_steps.clear();
+    for (const StepNumber unit : a.units)
+      if (unit != kBatchStep) reports.back().running_steps.push_back(unit);
+  }
+  return reports;
+}
+
+std::string Node::refuse_step(const StepGrant& grant) const {
+  const auto it = machine_->attempts.find(grant.fence);
+  if (it == machine_->attempts.end())
+    return "the job does not run on this node, or no longer in this attempt";
+  const Attempt& a = it->second;
+  if (a.stopping || a.releasing) return "the job is being stopped";
+  if (!a.go ||
+      (a.report.phase != AttemptPhase::running && a.report.phase != AttemptPhase::prepared))
+    return a.report.phase == AttemptPhase::preparing ? "the job is not ready on this node yet"
+                                                     : "the job is over on this node";
+  return "";
+}
+
+const LaunchOrder* Node::launch_order(const Fence& fence) const {
+  const auto it = machine_->attempts.find(fence);
+  return it == machine_->attempts.end() ? nullptr : &it->second.order;
+}
+
+std::vector<Action> Node::restore(Time, const std::vector<Found>& found) {
+  Machine& m = *machine_;
+  m.out.clear();
+  for (const Found& f : found) {
+    Attempt& a = m.attempts[f.fence];
+    a.order = f.order;
+    a.go = f.went;
+    a.report.fence = f.fence;
+    a.room = true;
+    a.units.insert(f.live_units.begin(), f.live_units.end());
+    AttemptNumber& highest_seen = m.highest[f.fence.workload];
+    highest_seen = std::max(highest_seen, f.fence.attempt);
+    if (m.cluster.empty()) m.cluster = f.fence.cluster;
+    if (!f.went) {  // rooms are made again: making one is idempotent
+      a.report.phase = AttemptPhase::preparing;
+      m.out.push_back(MakeRoom{f.fence, f.order});
+      continue;
+    }
+    a.report.phase = AttemptPhase::running;
+    // A batch script whose supervisor is not there any more is over: its intent says that it began.
+    if (a.runs_by_itself() && !a.units.contains(kBatchStep)) {
+      a.units.insert(kBatchStep);
+      m.unit_exited(a, {{f.fence, kBatchStep}, 0, SIGKILL, false, true});
+    }
+  }
+  return std::move(m.out);
+}
+
+}  // namespace phalanx::node

@@ -1,0 +1,170 @@
+#include "node/node.h"
+#include "base/codec.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace phalanx::node {
+namespace {
+
+constexpr Time kT0 = from_unix_ms(1'000'000);
+const Fence kFence{"c", WorkloadId{7}, 1, "boot"};
+
+// What the node did, in short: "room", "batch", "sig 15 batch", "kill", "clean", and what it told:
+// "tell running".
+std::string text(const std::vector<Action>& actions) {
+  std::string out;
+  for (const Action& action : actions) {
+    if (!out.empty()) out += "; ";
+    if (std::holds_alternative<MakeRoom>(action)) out += "room";
+    if (std::holds_alternative<StartBatch>(action)) out += "batch";
+    if (std::holds_alternative<KillAll>(action)) out += "kill";
+    if (std::holds_alternative<CleanUp>(action)) out += "clean";
+    if (const auto* s = std::get_if<SendSignal>(&action))
+      out += format("sig {} {}{}", s->signal,
+                    s->unit.step == kBatchStep ? "batch" : format("step {}", s->unit.step),
+                    s->shell_only ? " alone" : "");
+    if (const auto* tell = std::get_if<Tell>(&action))
+      out += format("tell {}", boost::describe::enum_to_string(
+                                   std::get<AttemptReport>(tell->report).phase, "?"));
+  }
+  return out;
+}
+
+struct Fixture : ::testing::Test {
+  Node node{"boot", "c"};
+  LaunchOrder batch() {
+    LaunchOrder order;
+    order.first_node = true;
+    return order;
+  }
+  std::string order(const Order& o, Duration after = {}) {
+    return text(node.order(kT0 + after, o));
+  }
+  std::string os(const OsResult& r) { return text(node.os(kT0, r)); }
+  void run(WorkloadKind kind = WorkloadKind::batch) {
+    LaunchOrder o = batch();
+    o.kind = kind;
+    order(Prepare{kFence, o, true});
+    os(RoomMade{kFence, ""});
+    if (kind == WorkloadKind::batch) os(BatchStarted{kFence, "", false});
+  }
+};
+using NodeMachine = Fixture;
+
+TEST_F(NodeMachine, LifeOfABatchJob) {
+  EXPECT_EQ(order(Prepare{kFence, batch(), true}), "tell preparing; room");
+  EXPECT_EQ(os(RoomMade{kFence, ""}), "tell prepared; batch");
+  EXPECT_EQ(os(BatchStarted{kFence, "", false}), "tell running");
+  EXPECT_EQ(os(UnitExited{{kFence, kBatchStep}, 3, 0, false, false}), "tell exited");
+  EXPECT_EQ(node.reports()[0].exit_code, 3);
+  EXPECT_EQ(order(Release{kFence}), "kill");
+  EXPECT_EQ(os(RoomEmpty{kFence}), "clean");
+  EXPECT_EQ(os(RoomGone{kFence, 10, 20}), "tell gone");
+  EXPECT_EQ(order(Forget{kFence}), "");
+  EXPECT_TRUE(node.reports().empty());
+}
+
+TEST_F(NodeMachine, NothingRunsBeforeGo) {
+  order(Prepare{kFence, batch(), false});
+  EXPECT_EQ(os(RoomMade{kFence, ""}), "tell prepared");
+  EXPECT_NE(node.refuse_step(StepGrant{kFence}), "");
+  EXPECT_EQ(order(Go{kFence}), "batch");
+}
+
+TEST_F(NodeMachine, ARepeatedPrepareOrGoNeverStartsTwice) {
+  EXPECT_EQ(order(Prepare{kFence, batch(), true}), "tell preparing; room");
+  EXPECT_EQ(order(Prepare{kFence, batch(), true}), "tell preparing");
+  os(RoomMade{kFence, ""});
+  EXPECT_EQ(order(Go{kFence}), "tell prepared");  // it is starting
+  os(BatchStarted{kFence, "", false});
+  EXPECT_EQ(order(Go{kFence}), "tell running");
+  EXPECT_EQ(order(Prepare{kFence, batch(), true}), "tell running");
+}
+
+TEST_F(NodeMachine, TheFenceHolds) {
+  Fence other = kFence;
+  other.boot = "earlier";
+  EXPECT_EQ(order(Prepare{other, batch(), true}), "tell refused");
+  other = kFence;
+  other.cluster = "another";
+  EXPECT_EQ(order(Prepare{other, batch(), true}), "tell refused");
+  Fence second = kFence;
+  second.attempt = 2;
+  order(Prepare{second, batch(), true});
+  EXPECT_EQ(order(Prepare{kFence, batch(), true}), "tell refused");
+}
+
+TEST_F(NodeMachine, WhatWasReleasedNeverStartsAgain) {
+  EXPECT_EQ(order(Release{kFence}), "tell gone");  // it never came here, and now never will
+  EXPECT_EQ(order(Prepare{kFence, batch(), true}), "tell gone");
+  EXPECT_TRUE(node.reports().empty());
+}
+
+TEST_F(NodeMachine, ALaterAttemptKillsTheEarlierOne) {
+  run();
+  Fence second = kFence;
+  second.attempt = 2;
+  EXPECT_EQ(order(Prepare{second, batch(), true}), "kill; tell preparing; room");
+}
+
+TEST_F(NodeMachine, AStopIsPoliteThenForce) {
+  run();
+  os(StepBegan{{kFence, 0}});
+  EXPECT_EQ(order(Stop{kFence, EndCause::cancelled, seconds(30)}),
+            "sig 18 step 0; sig 15 step 0; sig 18 batch; sig 15 batch");
+  EXPECT_EQ(text(node.tick(kT0 + seconds(29))), "");
+  EXPECT_EQ(node.next_deadline(), kT0 + seconds(30));
+  EXPECT_EQ(text(node.tick(kT0 + seconds(30))), "kill");
+  EXPECT_EQ(text(node.tick(kT0 + seconds(32))), "kill");  // and again, until it is gone
+  EXPECT_NE(node.refuse_step(StepGrant{kFence}), "");
+}
+
+TEST_F(NodeMachine, AStopBeforeTheStartIsNotForgotten) {
+  order(Prepare{kFence, batch(), true});
+  order(Stop{kFence, EndCause::cancelled, seconds(30)});
+  EXPECT_EQ(os(RoomMade{kFence, ""}), "tell exited");
+}
+
+TEST_F(NodeMachine, AnAllocationStopsWhenItsLastStepIsOver) {
+  run(WorkloadKind::allocation);
+  EXPECT_EQ(node.refuse_step(StepGrant{kFence}), "");
+  os(StepBegan{{kFence, 0}});
+  EXPECT_EQ(order(Stop{kFence, EndCause::completed, seconds(30)}), "sig 18 step 0; sig 15 step 0");
+  EXPECT_EQ(os(UnitExited{{kFence, 0}, 0, SIGTERM, false, false}), "tell exited");
+}
+
+TEST_F(NodeMachine, ARefusalCleansUpAndWaitsForItsRelease) {
+  order(Prepare{kFence, batch(), true});
+  EXPECT_EQ(os(RoomMade{kFence, "no cgroup"}), "tell refused; clean");
+  EXPECT_EQ(os(RoomGone{kFence, 0, 0}), "tell refused");
+  EXPECT_EQ(order(Release{kFence}), "tell gone");
+}
+
+TEST_F(NodeMachine, SignalsReachWhomTheyMean) {
+  run();
+  os(StepBegan{{kFence, 0}});
+  EXPECT_EQ(order(SignalOrder{kFence, SIGUSR1, SignalTarget::steps, {}}), "sig 10 step 0");
+  EXPECT_EQ(order(SignalOrder{kFence, SIGUSR1, SignalTarget::shell, {}}), "sig 10 batch alone");
+  EXPECT_EQ(order(SignalOrder{kFence, SIGUSR1, SignalTarget::all, {}}),
+            "sig 10 step 0; sig 10 batch");
+}
+
+TEST_F(NodeMachine, ARestartedAgentGoesOn) {
+  Node again("boot", "c");
+  again.restore(kT0, {{kFence, batch(), true, {kBatchStep, 0}}});
+  EXPECT_EQ(again.reports()[0].phase, AttemptPhase::running);
+  EXPECT_EQ(again.reports()[0].running_steps, std::vector<StepNumber>{0});
+  EXPECT_EQ(text(again.order(kT0, Prepare{kFence, batch(), true})), "tell running");
+}
+
+TEST_F(NodeMachine, ALostSupervisorIsReportedAndNeverStartedAgain) {
+  Node again("boot", "c");
+  EXPECT_EQ(text(again.restore(kT0, {{kFence, batch(), true, {}}})), "tell exited");
+  EXPECT_TRUE(again.reports()[0].supervisor_lost);
+  EXPECT_EQ(text(again.order(kT0, Go{kFence})), "tell exited");
+}
+
+}  // namespace
+}  // namespace phalanx::node
