@@ -1,0 +1,279 @@
+#include <algorithm>
+#include <bit>
+
+#include "base/text.h"
+#include "place/place.h"
+
+namespace phalanx::place {
+namespace {
+
+std::uint64_t of_type(const Node& node, const std::string& type) {
+  std::uint64_t mask = 0;
+  for (std::size_t i = 0; i < node.spec.devices.size(); ++i)
+    if (type.empty() || iequals(node.spec.devices[i].type, type)) mask |= std::uint64_t{1} << i;
+  return mask;
+}
+
+std::uint64_t lowest(std::uint64_t mask, std::int64_t count) {
+  std::uint64_t out = 0;
+  for (; count > 0 && mask != 0; --count) {
+    out |= mask & -mask;
+    mask &= mask - 1;
+  }
+  return out;
+}
+
+// Takes devices for `wanted` × `times` out of `free`: named types first, so that "any" does not eat
+// them. Nothing is taken if not all are there.
+std::optional<std::uint64_t> pick_devices(const Node& node, std::uint64_t free,
+                                          const std::vector<GpuRequest>& wanted,
+                                          std::int64_t times) {
+  std::uint64_t taken = 0;
+  for (const bool named : {true, false}) {
+    for (const GpuRequest& request : wanted) {
+      if (request.type.empty() == named) continue;
+      const std::int64_t count = request.count * times;
+      const std::uint64_t some = lowest(free & ~taken & of_type(node, request.type), count);
+      if (std::popcount(some) < count) return std::nullopt;
+      taken |= some;
+    }
+  }
+  return taken;
+}
+
+bool has_features(const Node& node, const std::vector<std::string>& all) {
+  return std::all_of(all.begin(), all.end(), [&](const std::string& feature) {
+    return std::find(node.spec.features.begin(), node.spec.features.end(), feature) !=
+           node.spec.features.end();
+  });
+}
+
+// One node as the gang sees it: how many tasks it can hold beside what is needed once per node.
+struct Seat {
+  NodeId id;
+  const NodeFree* free = nullptr;
+  std::int64_t tasks = 0;   // at most
+  std::int64_t spread = 0;  // free devices for gpus_in_all
+  bool required = false;
+};
+
+bool node_part_fits(const NodeFree& free, const TaskGroup& group) {
+  const Node& node = *free.node;
+  if (group.exclusive && free.holders > 0) return false;
+  if (group.all_memory && free.memory < node.spec.memory) return false;
+  return free.cpus >= group.per_node.cpus && free.memory >= group.per_node.memory &&
+         pick_devices(node, free.devices, group.per_node.gpus, 1).has_value();
+}
+
+// The most tasks that fit on a node, devices counted exactly.
+std::int64_t tasks_on(const NodeFree& free, const TaskGroup& group) {
+  if (!node_part_fits(free, group)) return 0;
+  std::int64_t most =
+      group.tasks_per_node > 0 ? std::min(group.tasks_per_node, group.tasks) : group.tasks;
+  const Quantity cpus = free.cpus - group.per_node.cpus;
+  if (group.per_task.cpus > Quantity())
+    most = std::min(most, cpus.in_milli() / group.per_task.cpus.in_milli());
+  if (group.per_task.memory > 0 && !group.all_memory)
+    most = std::min(most, (free.memory - group.per_node.memory) / group.per_task.memory);
+  if (group.per_task.gpus.empty()) return most;
+  const std::uint64_t left =
+      free.devices & ~*pick_devices(*free.node, free.devices, group.per_node.gpus, 1);
+  std::int64_t low = 0;
+  while (low < most && pick_devices(*free.node, left, group.per_task.gpus, low + 1)) ++low;
+  return low;
+}
+
+std::int64_t spread_devices(const NodeFree& free, const TaskGroup& group) {
+  std::uint64_t mask = 0;
+  for (const GpuRequest& request : group.gpus_in_all) mask |= of_type(*free.node, request.type);
+  return std::popcount(free.devices & mask);
+}
+
+bool in_scope(const Node& node, const Scope& scope, const TaskGroup& group) {
+  const std::string& name = node.spec.name;
+  const auto has = [&](const std::vector<std::string>& list) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
+  if (scope.partition && !has(scope.partition->nodes)) return false;
+  if (scope.avoid && scope.avoid->contains(node.id)) return false;
+  return !has(group.excluded_nodes);
+}
+
+std::vector<Seat> seats(const Board& board, const Scope& scope, const TaskGroup& group,
+                        const std::vector<std::string>* alternative) {
+  std::vector<Seat> out;
+  for (const auto& [id, free] : board.nodes()) {
+    const Node& node = *free.node;
+    if (!in_scope(node, scope, group)) continue;
+    if (alternative
+            ? !has_features(node, *alternative)
+            : !group.constraint.any_of.empty() &&
+                  std::none_of(group.constraint.any_of.begin(), group.constraint.any_of.end(),
+                               [&](const auto& all) { return has_features(node, all); }))
+      continue;
+    Seat seat{id, &free, tasks_on(free, group), 0, false};
+    if (seat.tasks == 0) continue;
+    if (!group.gpus_in_all.empty() && (seat.spread = spread_devices(free, group)) == 0) continue;
+    seat.required = std::find(group.required_nodes.begin(), group.required_nodes.end(),
+                              node.spec.name) != group.required_nodes.end();
+    out.push_back(seat);
+  }
+  return out;
+}
+
+// The order in which nodes are tried: the required ones; light before heavy; then the node with the
+// fewest free devices and CPUs that will do, so that whole nodes stay whole; the id last.
+bool before(const Seat& a, const Seat& b) {
+  const auto key = [](const Seat& s) {
+    return std::tuple(!s.required, s.free->node->spec.weight, std::popcount(s.free->devices),
+                      s.free->cpus, s.id);
+  };
+  return key(a) < key(b);
+}
+
+struct Wanted {
+  std::int64_t tasks = 0;
+  std::int64_t devices = 0;
+};
+
+// Sums of the largest i values of a list.
+std::vector<std::int64_t> best_sums(std::vector<std::int64_t> values) {
+  std::sort(values.rbegin(), values.rend());
+  std::vector<std::int64_t> sums{0};
+  for (const std::int64_t v : values) sums.push_back(sums.back() + v);
+  return sums;
+}
+
+// Picks `count` seats in order so that together they hold what is wanted; each step leaves enough
+// for the rest.
+std::optional<std::vector<Seat>> pick_seats(const std::vector<Seat>& ordered, std::int64_t count,
+                                            Wanted wanted) {
+  std::vector<Seat> picked;
+  std::vector<Seat> rest = ordered;
+  while (static_cast<std::int64_t>(picked.size()) < count) {
+    const auto still = static_cast<std::size_t>(count) - picked.size() - 1;
+    std::vector<std::int64_t> tasks, devices;
+    for (const Seat& s : rest) {
+      tasks.push_back(s.tasks);
+      devices.push_back(s.spread);
+    }
+    const auto task_sums = best_sums(tasks), device_sums = best_sums(devices);
+    // Without this seat's own value among the best, the bound is a little generous; the next steps
+    // correct it.
+    const auto it = std::find_if(rest.begin(), rest.end(), [&](const Seat& s) {
+      const std::size_t others = std::min(still, rest.size() - 1);
+      return s.required || (s.tasks + task_sums[others] >= wanted.tasks &&
+                            s.spread + device_sums[others] >= wanted.devices);
+    });
+    if (it == rest.end()) return std::nullopt;
+    wanted.tasks -= it->tasks;
+    wanted.devices -= it->spread;
+    picked.push_back(*it);
+    rest.erase(it);
+  }
+  if (wanted.tasks > 0 || wanted.devices > 0) return std::nullopt;
+  return picked;
+}
+
+// Fills the first nodes and leaves at least one task (and one device) for each that follows.
+std::vector<NodeShare> share_out(std::vector<Seat> picked, const TaskGroup& group) {
+  std::sort(picked.begin(), picked.end(), [](const Seat& a, const Seat& b) { return a.id < b.id; });
+  std::int64_t tasks = group.tasks;
+  std::int64_t devices = 0;
+  for (const GpuRequest& request : group.gpus_in_all) devices += request.count;
+  std::vector<NodeShare> shares;
+  for (std::size_t i = 0; i < picked.size(); ++i) {
+    const Seat& seat = picked[i];
+    const Node& node = *seat.free->node;
+    const auto after = static_cast<std::int64_t>(picked.size() - i - 1);
+    NodeShare share{seat.id, node.boot, std::min(seat.tasks, tasks - after), {}, 0, {}};
+    tasks -= share.tasks;
+    share.cpus = group.exclusive ? Quantity::of(node.spec.cpus)
+                                 : group.per_node.cpus + group.per_task.cpus * share.tasks;
+    share.memory = group.all_memory ? node.spec.memory
+                                    : group.per_node.memory + group.per_task.memory * share.tasks;
+    std::uint64_t mask = group.exclusive
+                             ? seat.free->devices
+                             : *pick_devices(node, seat.free->devices, group.per_node.gpus, 1);
+    if (!group.exclusive) {
+      mask |= *pick_devices(node, seat.free->devices & ~mask, group.per_task.gpus, share.tasks);
+      if (devices > 0) {
+        std::uint64_t usable = 0;
+        for (const GpuRequest& request : group.gpus_in_all) usable |= of_type(node, request.type);
+        const std::uint64_t some =
+            lowest(seat.free->devices & usable & ~mask, std::min(seat.spread, devices - after));
+        mask |= some;
+        devices -= std::popcount(some);
+      }
+    }
+    for (std::uint32_t d = 0; d < kMaxDevices; ++d)
+      if (mask >> d & 1) share.gpus.push_back(d);
+    shares.push_back(std::move(share));
+  }
+  return shares;
+}
+
+std::optional<std::vector<NodeShare>> fit_alternative(const Board& board, const Scope& scope,
+                                                      const TaskGroup& group,
+                                                      const std::vector<std::string>* alternative) {
+  std::vector<Seat> all = seats(board, scope, group, alternative);
+  std::sort(all.begin(), all.end(), before);
+  const auto required = static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [](const Seat& s) { return s.required; }));
+  if (required < group.required_nodes.size()) return std::nullopt;
+  Wanted wanted{group.tasks, 0};
+  for (const GpuRequest& request : group.gpus_in_all) wanted.devices += request.count;
+  std::int64_t least =
+      std::max<std::int64_t>({group.nodes_min, static_cast<std::int64_t>(required), 1});
+  std::int64_t most = std::min<std::int64_t>(static_cast<std::int64_t>(all.size()), group.tasks);
+  if (!group.gpus_in_all.empty()) most = std::min(most, wanted.devices);
+  if (group.nodes_max > 0) most = std::min(most, group.nodes_max);
+  if (scope.nodes_most > 0) most = std::min(most, scope.nodes_most);
+  for (std::int64_t count = least; count <= most; ++count)
+    if (auto picked = pick_seats(all, count, wanted)) return share_out(std::move(*picked), group);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::vector<NodeShare>> fit(const Board& board, const Scope& scope,
+                                          const TaskGroup& group) {
+  if (!group.constraint.same_everywhere) return fit_alternative(board, scope, group, nullptr);
+  for (const std::vector<std::string>& alternative : group.constraint.any_of)
+    if (auto shares = fit_alternative(board, scope, group, &alternative)) return shares;
+  return std::nullopt;
+}
+
+Shortage shortage(const Board& board, const Scope& scope, const TaskGroup& group) {
+  const std::int64_t gpus = gpus_asked(group);
+  std::int64_t free_gpus = 0, free_nodes = 0;
+  Quantity free_cpus;
+  std::uint64_t any = 0;
+  for (const auto& [id, free] : board.nodes()) {
+    if (!in_scope(*free.node, scope, group)) continue;
+    std::uint64_t mask = 0;
+    for (const auto* list : {&group.per_task.gpus, &group.per_node.gpus, &group.gpus_in_all})
+      for (const GpuRequest& request : *list) mask |= of_type(*free.node, request.type);
+    any |= mask;
+    free_gpus += std::popcount(free.devices & mask);
+    free_cpus += free.cpus;
+    if (free.holders == 0) ++free_nodes;
+  }
+  if (group.exclusive)
+    return {fmt::format("{} whole node{}", group.nodes_min, group.nodes_min == 1 ? "" : "s"),
+            fmt::format("{}", free_nodes)};
+  if (gpus > 0 && free_gpus < gpus)
+    return {fmt::format("{} gpu{}", gpus, gpus == 1 ? "" : "s"), fmt::format("{}", free_gpus)};
+  const Quantity cpus = group.per_task.cpus * group.tasks + group.per_node.cpus * group.nodes_min;
+  if (free_cpus < cpus) return {fmt::format("{} cpus", to_string(cpus)), to_string(free_cpus)};
+  if (gpus > 0)
+    return {fmt::format("{} gpus on {} node{} together with cpus and memory", gpus, group.nodes_min,
+                        group.nodes_min == 1 ? "" : "s"),
+            fmt::format("{} scattered", free_gpus)};
+  return {
+      fmt::format("{} task{} on at least {} node{} together with memory", group.tasks,
+                  group.tasks == 1 ? "" : "s", group.nodes_min, group.nodes_min == 1 ? "" : "s"),
+      "too little"};
+}
+
+}  // namespace phalanx::place

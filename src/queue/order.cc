@@ -1,0 +1,32 @@
+#include <algorithm>
+#include <tuple>
+
+#include "queue/queue.h"
+
+namespace phalanx::queue {
+namespace {
+
+// Leaves room for nice (±2^31) on both sides.
+constexpr std::int64_t kBase = std::int64_t{1} << 32;
+
+}  // namespace
+
+bool before(const Turn& a, const Turn& b) {
+  return std::tuple(-a.tier, -a.priority, a.submitted, a.id) <
+         std::tuple(-b.tier, -b.priority, b.submitted, b.id);
+}
+
+std::int64_t priority(const Policy& policy, const Partition& partition, Time now,
+                      Time eligible_since, const std::optional<std::int64_t>& by_hand,
+                      std::int64_t nice) {
+  if (by_hand) return *by_hand;
+  std::int64_t age = 0;
+  if (policy.weight_age > 0 && policy.max_age > Duration::zero() && now > eligible_since) {
+    const std::int64_t waited = std::min(now - eligible_since, policy.max_age) / seconds(1);
+    age = policy.weight_age * waited / std::max<std::int64_t>(1, policy.max_age / seconds(1));
+  }
+  return std::max<std::int64_t>(
+      1, kBase + age * std::max<std::int64_t>(1, partition.priority_job_factor) - nice);
+}
+
+}  // namespace phalanx::queue

@@ -1,0 +1,46 @@
+#include <gtest/gtest.h>
+
+#include "queue/queue.h"
+
+namespace phalanx::queue {
+namespace {
+
+TEST(Order, TierThenPriorityThenAgeThenId) {
+  const Turn base{1, 10, from_unix_ms(5), WorkloadId{7}};
+  Turn other = base;
+  other.tier = 2;
+  EXPECT_TRUE(before(other, base));
+  other = base;
+  other.priority = 11;
+  EXPECT_TRUE(before(other, base));
+  other = base;
+  other.submitted = from_unix_ms(4);
+  EXPECT_TRUE(before(other, base));
+  other = base;
+  other.id = WorkloadId{6};
+  EXPECT_TRUE(before(other, base));
+  EXPECT_FALSE(before(base, base));
+}
+
+TEST(Order, AgeIsWorthItsWeightAtMost) {
+  Policy policy;
+  policy.weight_age = 1000;
+  policy.max_age = hours(10);
+  const Partition partition;
+  const auto at = [&](Duration waited) {
+    return priority(policy, partition, from_unix_ms(0) + waited, from_unix_ms(0), std::nullopt, 0);
+  };
+  EXPECT_EQ(at(hours(5)) - at(hours(0)), 500);
+  EXPECT_EQ(at(hours(20)) - at(hours(0)), 1000);
+}
+
+TEST(Order, TheHandAndNiceCount) {
+  const Policy policy;
+  const Partition partition;
+  EXPECT_EQ(priority(policy, partition, Time{}, Time{}, 42, 5), 42);
+  EXPECT_EQ(priority(policy, partition, Time{}, Time{}, std::nullopt, 100) + 100,
+            priority(policy, partition, Time{}, Time{}, std::nullopt, 0));
+}
+
+}  // namespace
+}  // namespace phalanx::queue
