@@ -132,6 +132,7 @@ std::string sentence(const Reason& r, const std::string& other) {
     case ReasonCode::constraints:
       return "no configured node can ever hold it: " + r.detail;
     case ReasonCode::nodes_unavailable:
+      if (r.nodes.empty()) return "would fit, but " + r.detail;
       return fmt::format("would fit, but {} cannot be used now{}", nodes(), when(r));
     case ReasonCode::resources:
       return fmt::format("needs {}, {} free{}", r.needed, r.free, when(r));

@@ -244,13 +244,29 @@ std::optional<std::vector<NodeShare>> fit(const Board& board, const Scope& scope
   return std::nullopt;
 }
 
+namespace {
+
+// By its name and features alone.
+bool may_serve(const Node& node, const TaskGroup& group) {
+  const auto& required = group.required_nodes;
+  const auto& any_of = group.constraint.any_of;
+  const bool all_named = static_cast<std::int64_t>(required.size()) >= group.nodes_min;
+  if (!required.empty() && all_named &&
+      std::find(required.begin(), required.end(), node.spec.name) == required.end())
+    return false;
+  return any_of.empty() || std::any_of(any_of.begin(), any_of.end(),
+                                       [&](const auto& all) { return has_features(node, all); });
+}
+
+}  // namespace
+
 Shortage shortage(const Board& board, const Scope& scope, const TaskGroup& group) {
   const std::int64_t gpus = gpus_asked(group);
   std::int64_t free_gpus = 0, free_nodes = 0;
   Quantity free_cpus;
   std::uint64_t any = 0;
   for (const auto& [id, free] : board.nodes()) {
-    if (!in_scope(*free.node, scope, group)) continue;
+    if (!in_scope(*free.node, scope, group) || !may_serve(*free.node, group)) continue;
     std::uint64_t mask = 0;
     for (const auto* list : {&group.per_task.gpus, &group.per_node.gpus, &group.gpus_in_all})
       for (const GpuRequest& request : *list) mask |= of_type(*free.node, request.type);

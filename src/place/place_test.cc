@@ -174,6 +174,23 @@ TEST(Timeline, OpensWhenRunningWorkEnds) {
   EXPECT_FALSE(timeline.earliest(scope, gang("3x4"), hours(1), kZero));
 }
 
+TEST(Timeline, WorkThatDoesNotGoIsExpectedLaterAndLaterButSeldom) {
+  State state = cluster("n1:4");
+  run(state, 50, "n1", {0, 1, 2, 3}, kZero + hours(1));
+  const Scope scope{&state.config.partitions[0], nullptr, 0};
+  const Time end = kZero + hours(1);
+  const struct {
+    Duration late, expected;
+  } cases[] = {{seconds(0), seconds(1)}, {milliseconds(999), seconds(1)},
+               {seconds(1), seconds(2)}, {seconds(3), seconds(4)},
+               {seconds(4), seconds(8)}, {seconds(60), seconds(64)}};
+  for (const auto& c : cases) {
+    const Timeline timeline(state, end + c.late);
+    EXPECT_EQ(timeline.earliest(scope, gang("1x4"), hours(1), end + c.late)->start,
+              end + c.expected);
+  }
+}
+
 TEST(Timeline, NothingMayTouchAPromise) {
   State state = cluster("n1:4 n2:4");
   run(state, 50, "n1", {0, 1, 2, 3}, kZero + hours(1));

@@ -20,13 +20,27 @@ std::vector<NodeShare> held(const Attempt& attempt) {
   return shares;
 }
 
+// The next of since + 1 s, 2 s, 4 s, …: promises behind work that does not go move that often, and
+// no more.
+Time next_guess(Time since, Time now) {
+  Duration wait = kOverdue;
+  while (since + wait <= now) wait *= 2;
+  return since + wait;
+}
+
+// Since when it should be gone; kNever: it is not over.
+Time over_since(const Workload& w) {
+  if (w.phase == Phase::ended) return w.ended;
+  if (w.phase == Phase::pending) return w.past.empty() ? Time{} : w.past.back().ended;
+  return w.stop_since != Time{} ? w.stop_since : kNever;
+}
+
 Time expected_end(const State& state, const Workload& w, Time now) {
-  if (w.phase == Phase::ended || w.phase == Phase::pending || w.stop_since != Time{})
-    return now + kOverdue;  // is being cleaned up
+  if (const Time since = over_since(w); since != kNever) return next_guess(since, now);
   const Time end =
       later(later(w.current->launched.value_or(std::max(w.current->placed, now)), w.limit),
             state.config.timers.over_time_limit);
-  return std::max(end, now + kOverdue);
+  return end > now ? end : next_guess(end, now);
 }
 
 }  // namespace

@@ -6,8 +6,9 @@
 namespace phalanx::queue {
 namespace {
 
-// Leaves room for nice (±2^31) on both sides.
-constexpr std::int64_t kBase = std::int64_t{1} << 32;
+// The middle of 32 bits, the range of a priority set by hand: such a one can come before all others
+// or after them.
+constexpr std::int64_t kBase = std::int64_t{1} << 31;
 
 }  // namespace
 

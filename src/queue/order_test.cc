@@ -40,6 +40,11 @@ TEST(Order, TheHandAndNiceCount) {
   EXPECT_EQ(priority(policy, partition, Time{}, Time{}, 42, 5), 42);
   EXPECT_EQ(priority(policy, partition, Time{}, Time{}, std::nullopt, 100) + 100,
             priority(policy, partition, Time{}, Time{}, std::nullopt, 0));
+  // What Slurm's commands can say, 32 bits, reaches both ends of the queue.
+  EXPECT_GT(priority(policy, partition, Time{}, Time{}, 4'294'967'294, 0),
+            priority(policy, partition, Time{}, Time{}, std::nullopt, 0));
+  EXPECT_LT(priority(policy, partition, Time{}, Time{}, 1'000, 0),
+            priority(policy, partition, Time{}, Time{}, std::nullopt, 0));
 }
 
 }  // namespace

@@ -1,0 +1,63 @@
+#include "plan/explain.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace phalanx::plan {
+
+const place::Board& EmptyBoards::usable() {
+  if (!usable_) usable_ = place::Board::empty(state_, false);
+  return *usable_;
+}
+
+const place::Board& EmptyBoards::configured() {
+  if (!configured_) configured_ = place::Board::empty(state_, true);
+  return *configured_;
+}
+
+std::optional<Reason> cannot_run(const State& state, const Candidate& c, EmptyBoards& empty) {
+  const place::Scope scope = c.scope(state);
+  if (place::fit(empty.usable(), scope, c.group())) return std::nullopt;
+  Reason reason;
+  const place::Shortage shortage = place::shortage(empty.configured(), scope, c.group());
+  if (!place::fit(empty.configured(), scope, c.group())) {
+    reason.code = ReasonCode::constraints;
+    reason.detail = format("needs {}, {} there at most", shortage.needed, shortage.free);
+    return reason;
+  }
+  reason.code = ReasonCode::nodes_unavailable;
+  for (const auto& [id, node] : state.nodes) {
+    if (empty.usable().nodes().contains(id)) continue;
+    if (scope.partition && std::find(scope.partition->nodes.begin(), scope.partition->nodes.end(),
+                                     node.spec.name) == scope.partition->nodes.end())
+      continue;
+    reason.nodes.push_back(node.spec.name);
+  }
+  if (reason.nodes.empty()) reason.detail = "some gpus cannot be used now: they have failed";
+  return reason;
+}
+
+std::string why_later(const State& state, Time now, const Promise& before, WorkloadId id) {
+  for (const auto& [node_id, node] : state.nodes) {
+    const Time changed = std::max(node.since, node.reason_at);
+    if ((node.health != NodeHealth::up || node.drained) && changed >= before.made)
+      return format("{} cannot be used since {}", node.spec.name, to_rfc3339(changed));
+  }
+  for (const auto& [other_id, w] : state.workloads) {
+    if (!w.current || other_id == id) continue;
+    const Time start = w.current->launched.value_or(w.current->placed);
+    if (w.phase == Phase::ended || w.stop_since != Time{})
+      return format("job {} is over but not yet gone from its nodes", w.number);
+    if (w.limit != kForever && later(start, w.limit) <= now)
+      return format("job {} runs past its limit", w.number);
+    if (w.limit == kForever) return format("job {} runs without a limit", w.number);
+    if (later(start, w.limit) > before.start && w.current->placed <= before.made)
+      return format("the limit of job {} was raised", w.number);
+    if (w.current->placed > before.made && later(start, w.limit) > before.start)
+      return format("job {} came first", w.number);
+  }
+  return "other work came first";
+}
+
+}  // namespace phalanx::plan

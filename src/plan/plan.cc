@@ -1,0 +1,97 @@
+#include "plan/plan.h"
+
+#include "base/text.h"
+#include "plan/pass.h"
+
+namespace phalanx::plan {
+
+struct Planner::Memory {
+  bool dirty = true;
+  std::optional<Pass> pass;
+  std::shared_ptr<const Outlook> outlook = std::make_shared<Outlook>();
+  Time wakeup = kNever;
+};
+
+Planner::Planner() : memory_(std::make_unique<Memory>()) {}
+Planner::~Planner() = default;
+Planner::Planner(Planner&&) noexcept = default;
+Planner& Planner::operator=(Planner&&) noexcept = default;
+
+void Planner::observe(const State&, const Event& event) {
+  memory_->dirty = memory_->dirty || !std::holds_alternative<Promised>(event.what);
+  // A pass keeps pointers to nodes and partitions; when these change it starts afresh.
+  const bool stale = std::holds_alternative<Configured>(event.what) ||
+                     std::holds_alternative<NodeJoined>(event.what) ||
+                     std::holds_alternative<NodeChanged>(event.what) ||
+                     std::holds_alternative<NodeDrained>(event.what) ||
+                     std::holds_alternative<NodeUndrained>(event.what) ||
+                     std::holds_alternative<NodeLost>(event.what) ||
+                     std::holds_alternative<NodeSuspected>(event.what) ||
+                     std::holds_alternative<NodeReturned>(event.what);
+  if (stale) memory_->pass.reset();
+}
+
+bool Planner::wants_step(const State&, Time now) const {
+  return memory_->dirty || memory_->pass.has_value() || now >= memory_->wakeup;
+}
+
+Steps Planner::step(const State& state, Time now, std::int64_t budget) {
+  Steps steps;
+  if (!memory_->pass) {
+    memory_->dirty = false;
+    memory_->pass.emplace(state, now);
+  }
+  steps.pass_complete = memory_->pass->go_on(budget, steps.proposals);
+  if (steps.pass_complete) {
+    memory_->outlook = memory_->pass->finish();
+    memory_->wakeup = memory_->pass->wakeup();
+    memory_->pass.reset();
+  }
+  return steps;
+}
+
+std::shared_ptr<const Outlook> Planner::outlook() const { return memory_->outlook; }
+
+Time Planner::next_wakeup(const State&, Time now) const {
+  return memory_->dirty || memory_->pass ? now : memory_->wakeup;
+}
+
+Result<WouldStart> would_start(const State& state, Time now, const WorkloadSpec& spec) {
+  if (Status status = could_ever_run(state, spec); !status.ok()) return status.error();
+  place::Timeline timeline(state, now);
+  for (const WorkloadId id : state.pending) {  // promises in order of their dates stand before it
+    const auto c = candidate(state, id);
+    if (!c || !c->promise->has_value()) continue;
+    if (auto opening = timeline.earliest(c->scope(state), c->group(), c->limit, now))
+      timeline.promise(id, std::move(opening->shares), opening->start,
+                       later(opening->start, c->limit));
+  }
+  const Partition* partition = find_partition(state.config, spec.partition);
+  const place::Scope scope{partition, nullptr, partition ? partition->max_nodes : 0};
+  auto opening =
+      timeline.earliest(scope, spec.groups.front(), spec.limit, std::max(now, spec.begin));
+  if (!opening)
+    return unavailable(
+        "no start can be foreseen: work without a time limit holds what it needs, or nodes are "
+        "unavailable");
+  return WouldStart{opening->start, std::move(opening->shares)};
+}
+
+Status could_ever_run(const State& state, const WorkloadSpec& spec) {
+  const Partition* partition = find_partition(state.config, spec.partition);
+  const TaskGroup& group = spec.groups.front();
+  // More nodes than the partition has, or allows, is a matter of the partition: it waits with that
+  // reason.
+  if (partition && group.nodes_min > static_cast<std::int64_t>(partition->nodes.size())) return {};
+  if (partition && partition->max_nodes > 0 && group.nodes_min > partition->max_nodes) return {};
+  const place::Board board = place::Board::empty(state, true);
+  const place::Scope scope{partition, nullptr, 0};
+  if (place::fit(board, scope, group)) return {};
+  const place::Shortage shortage = place::shortage(board, scope, group);
+  return invalid(
+      format("Requested node configuration is not available: needs {}, but partition {} has {} in "
+             "this shape",
+             shortage.needed, partition ? partition->name : "?", shortage.free));
+}
+
+}  // namespace phalanx::plan
