@@ -1,0 +1,168 @@
+// Events of an attempt: from Placed, when devices are held, to the Released that frees the last
+// one.
+#include <algorithm>
+
+#include "cluster/apply.h"
+#include "cluster/tables.h"
+#include "ledger/ledger.h"
+
+namespace phalanx::cluster {
+namespace {
+
+void count_busy(State& state, const Workload& w, bool more) {
+  const auto it = state.arrays.find(w.array);
+  if (it == state.arrays.end()) return;
+  if (more)
+    ++it->second.busy;
+  else
+    --it->second.busy;
+}
+
+PastAttempt past_attempt(const State& state, const Workload& w, Time at, const End& end) {
+  PastAttempt past;
+  past.number = w.current->number;
+  past.placed = w.current->placed;
+  past.launched = w.current->launched.value_or(Time{});
+  past.ended = at;
+  past.end = end;
+  past.shares = w.current->shares;
+  past.port = w.current->port;
+  for (const NodeShare& share : past.shares) {
+    const Node* node = find_node(state, share.node);
+    past.nodes.push_back(node ? node->spec.name : "");
+  }
+  return past;
+}
+
+void stop_is_over(Workload& w) {
+  w.stop_since = Time{};
+  w.stop_cause = EndCause::none;
+  w.stop_exit = 0;
+  w.stop_again.reset();
+}
+
+// It waits once more.
+void come_back(State& state, Workload& w, const Ended& e) {
+  w.phase = Phase::pending;
+  w.not_before = e.again->not_before;
+  w.avoid = {e.again->avoid.begin(), e.again->avoid.end()};
+  w.held_why = e.again->hold;
+  w.restarts += e.again->counts_as_restart ? 1 : 0;
+  w.failed_launches = e.end.cause == EndCause::launch_failed ? w.failed_launches + 1 : 0;
+  w.promise.reset();
+  w.cancel_asked = false;
+  stop_is_over(w);
+  state.pending.insert(w.id);
+}
+
+void end_for_good(State& state, Workload& w, const Ended& e, Time at) {
+  w.phase = Phase::ended;
+  w.end = e.end;
+  w.ended = at;
+  w.promise.reset();
+  state.pending.erase(w.id);
+  drop_name(state, *w.spec, w.id);
+  if (!w.array) drop_dependent(state, *w.spec, w.id);
+  if (!w.current) state.unarchived.insert(w.id);
+}
+
+void blame_nodes(State& state, const Workload& w, const Ended& e) {
+  if (const auto it = state.nodes.find(e.at_fault); it != state.nodes.end())
+    it->second.launch_failures[w.id] = w.number;
+  if (e.end.cause != EndCause::completed || !w.current) return;
+  for (const NodeShare& share : w.current->shares)
+    if (const auto it = state.nodes.find(share.node); it != state.nodes.end())
+      it->second.launch_failures.clear();
+}
+
+}  // namespace
+
+void apply_one(State& state, Time at, const Placed& e) {
+  edit(state, e.id, [&](Workload& w) {
+    w.phase = Phase::placed;
+    w.attempts = e.attempt;
+    w.current = Attempt{e.attempt, e.shares, e.port, at, std::nullopt, {}, false};
+    if (w.first_placed == Time{}) w.first_placed = at;
+    w.steps.clear();
+    w.next_step = 0;
+    w.promise.reset();
+    stop_is_over(w);
+    count_busy(state, w, true);
+  });
+  state.pending.erase(e.id);
+  state.preparing.insert(e.id);
+  for (const NodeShare& share : e.shares) take_share(state, e.id, share);
+}
+
+void apply_one(State& state, Time at, const Launched& e) {
+  state.preparing.erase(e.id);
+  edit(state, e.id, [&](Workload& w) {
+    if (!w.current || w.current->number != e.attempt) return;
+    w.phase = Phase::running;
+    w.current->launched = at;
+    touch_object(state, *w.spec);
+  });
+}
+
+void apply_one(State& state, Time /*at*/, const StepStarted& e) {
+  edit(state, e.id, [&](Workload& w) {
+    w.steps[e.step.number] = e.step;
+    w.next_step = std::max(w.next_step, e.step.number + 1);
+  });
+}
+
+void apply_one(State& state, Time at, const StepEnded& e) {
+  edit(state, e.id, [&](Workload& w) {
+    const auto it = w.steps.find(e.step);
+    if (it == w.steps.end()) return;
+    it->second.ended = at;
+    it->second.exit_code = e.exit_code;
+    it->second.exit_signal = e.exit_signal;
+    it->second.out_of_memory = e.out_of_memory;
+  });
+}
+
+void apply_one(State& state, Time /*at*/, const Warned& e) {
+  edit(state, e.id, [&](Workload& w) {
+    if (w.current && w.current->number == e.attempt) w.current->warned = true;
+  });
+}
+
+void apply_one(State& state, Time at, const Ended& e) {
+  state.preparing.erase(e.id);
+  edit(state, e.id, [&](Workload& w) {
+    blame_nodes(state, w, e);
+    for (auto& [number, step] : w.steps)
+      if (!step.ended) step.ended = at;
+    if (e.attempt != 0 && w.current) w.past.push_back(past_attempt(state, w, at, e.end));
+    if (e.again)
+      come_back(state, w, e);
+    else
+      end_for_good(state, w, e, at);
+    touch_object(state, *w.spec);
+  });
+}
+
+void apply_one(State& state, Time at, const Released& e) {
+  edit(state, e.id, [&](Workload& w) {
+    if (!w.current || w.current->number != e.attempt || w.current->released.contains(e.node))
+      return;
+    Attempt& attempt = *w.current;
+    for (const NodeShare& share : attempt.shares) {
+      if (share.node != e.node) continue;
+      const Usage usage = ledger::usage_of(share, at - attempt.placed);
+      ledger::add(w.charged, usage);
+      ledger::add(state.charged[w.spec->account][w.spec->owner.user], usage);
+      if (!w.past.empty() && w.past.back().number == e.attempt)
+        ledger::add(w.past.back().usage, usage);
+      give_share(state, w.id, share);
+      attempt.released.insert(e.node);
+    }
+    if (attempt.released.size() < attempt.shares.size()) return;
+    count_busy(state, w, false);
+    w.current.reset();
+    if (w.phase == Phase::ended) state.unarchived.insert(w.id);
+  });
+}
+
+}  // namespace phalanx::cluster

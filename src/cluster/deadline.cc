@@ -1,0 +1,74 @@
+#include "cluster/deadline.h"
+
+#include <algorithm>
+
+#include "cluster/cluster.h"
+
+namespace phalanx::cluster {
+namespace {
+
+bool runs(const Workload& w) {
+  return w.phase == Phase::running && w.current && w.current->launched.has_value();
+}
+
+bool is_prepared(AttemptPhase phase) {
+  return phase == AttemptPhase::prepared || phase == AttemptPhase::running ||
+         phase == AttemptPhase::exited;
+}
+
+}  // namespace
+
+Time limit_of(const Timers& timers, const Workload& w) {
+  if (!runs(w)) return kNever;
+  return later(later(*w.current->launched, w.limit), timers.over_time_limit);
+}
+
+Time warning_of(const Workload& w) {
+  const WarnSignal& warn = w.spec->launch.warn;
+  if (!runs(w) || warn.signal == 0 || w.current->warned || w.limit == kForever) return kNever;
+  return later(*w.current->launched, std::max(w.limit - warn.before, Duration(0)));
+}
+
+Time stop_deadline(const Timers& timers, const Workload& w) {
+  if (!runs(w) || w.stop_since == Time{}) return kNever;
+  return later(w.stop_since, 2 * timers.kill_wait + seconds(10));
+}
+
+Time deadline_of(const Timers& timers, const Workload& w) {
+  if (!runs(w)) return kNever;
+  if (w.stop_since != Time{}) return stop_deadline(timers, w);
+  return std::min(limit_of(timers, w), warning_of(w));
+}
+
+const Heard::OfNode::OfAttempt* last_report(const Heard& heard, const Workload& w, NodeId node) {
+  const auto of_node = heard.nodes.find(node);
+  if (of_node == heard.nodes.end() || !w.current) return nullptr;
+  const auto it = of_node->second.attempts.find({w.id, w.current->number});
+  return it == of_node->second.attempts.end() ? nullptr : &it->second;
+}
+
+Time prepare_deadline(const Timers& timers, const Heard& heard, const Workload& w, NodeId node) {
+  const auto of_node = heard.nodes.find(node);
+  if (w.phase != Phase::placed || !w.current || of_node == heard.nodes.end() ||
+      !of_node->second.connected)
+    return kNever;
+  Time silent_since = std::max(w.current->placed, of_node->second.connected_at);
+  if (const auto* last = last_report(heard, w, node)) {
+    if (is_prepared(last->report.phase)) return kNever;
+    silent_since = std::max(silent_since, last->changed);
+  }
+  return later(silent_since, timers.prepare_timeout);
+}
+
+Time next_deadline(const State& state, const Heard& heard) {
+  Time next = state.deadlines.empty() ? kNever : state.deadlines.begin()->first;
+  for (const WorkloadId id : state.preparing) {
+    const Workload* w = find_workload(state, id);
+    if (!w || !w->current) continue;
+    for (const NodeShare& share : w->current->shares)
+      next = std::min(next, prepare_deadline(state.config.timers, heard, *w, share.node));
+  }
+  return next;
+}
+
+}  // namespace phalanx::cluster

@@ -1,0 +1,60 @@
+#include "base/text.h"
+#include "cluster/blame.h"
+#include "cluster/deadline.h"
+#include "cluster/decide.h"
+
+namespace phalanx::cluster {
+namespace {
+
+constexpr int kDecisionsPerTick =
+    512;  // the rest is due still: next_deadline is not later than now
+
+void time_is_up(Draft& d, const Workload& w) {
+  const Timers& timers = d.state.config.timers;
+  if (w.stop_since != Time{}) {
+    d.end(w, end_of_stop(w));  // its devices stay held until each node confirms
+  } else if (limit_of(timers, w) <= d.now) {
+    Cancelled how;
+    how.cause = EndCause::timeout;
+    stop(d, w, std::move(how));
+  } else if (warning_of(w) <= d.now) {
+    d.say(Warned{w.id, w.current->number});
+  }
+}
+
+void check_preparing(Draft& d, const Workload& w) {
+  for (const NodeShare& share : w.current->shares) {
+    if (prepare_deadline(d.state.config.timers, d.heard, w, share.node) > d.now) continue;
+    const Node* node = find_node(d.state, share.node);
+    if (!node) continue;
+    const auto* last = last_report(d.heard, w, share.node);
+    const std::string doing =
+        last && !last->report.detail.empty() ? " in " + last->report.detail : "";
+    fail_launch(d, w, *node,
+                format("silent for {} while preparing{}",
+                       to_string(d.state.config.timers.prepare_timeout), doing),
+                false);
+    return;
+  }
+}
+
+}  // namespace
+
+void decide_one(Draft& d, const Tick& /*input*/) {
+  int left = kDecisionsPerTick;
+  for (const auto& [due, id] : d.state.deadlines) {
+    if (due > d.now || left-- == 0) break;
+    if (const Workload* w = find_workload(d.state, id)) time_is_up(d, *w);
+  }
+  for (const WorkloadId id : d.state.preparing)
+    if (const Workload* w = find_workload(d.state, id); w && w->current) check_preparing(d, *w);
+}
+
+void decide_one(Draft& d, const ArchiveHas& input) {
+  Archived event;
+  for (const WorkloadId id : input.ids)
+    if (d.state.unarchived.contains(id)) event.ids.push_back(id);
+  if (!event.ids.empty()) d.say(std::move(event));
+}
+
+}  // namespace phalanx::cluster

@@ -1,0 +1,49 @@
+#include "cluster/draft.h"
+
+#include <algorithm>
+
+#include "cluster/deadline.h"
+
+namespace phalanx::cluster {
+
+Draft::Draft(const State& s, const Heard& h, const Input& input)
+    : state(s),
+      heard(h),
+      who(input.who),
+      now(std::max(s.now, input.now)),
+      next_id(s.next_id),
+      next_number(s.next_number) {}
+
+bool Draft::accept(const Status& status) {
+  if (!status.ok()) refuse(status.error());
+  return status.ok();
+}
+
+void Draft::release(const Workload& w, NodeId node) {
+  if (released.emplace(w.id, node).second) say(Released{w.id, w.current->number, node});
+}
+
+void Draft::end(const Workload& w, Ended how) {
+  say(std::move(how));
+  if (!w.current) return;
+  for (const NodeShare& share : w.current->shares) {
+    const auto* last = last_report(heard, w, share.node);
+    const bool gone = last && last->report.phase == AttemptPhase::gone;
+    if (gone && !w.current->released.contains(share.node)) release(w, share.node);
+  }
+}
+
+JobNumber Draft::number_for(const Array& array, std::size_t count) {
+  const bool last = array.pending.size() == indexes[array.id].size() + count;
+  return last ? array.number : fresh_number();
+}
+
+WorkloadId Draft::separate(const Array& array, std::uint32_t index) {
+  const JobNumber number = number_for(array, 1);
+  indexes[array.id].insert(index);
+  const WorkloadId id = fresh_id();
+  say(Separated{array.id, index, id, number});
+  return id;
+}
+
+}  // namespace phalanx::cluster

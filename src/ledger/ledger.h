@@ -1,0 +1,17 @@
+// What it cost: amounts that were held, times the time they were held, in whole numbers. A share is
+// charged once, when it is closed (Released): from Placed until then, whether its processes used it
+// or not. Units: milliseconds; CPUs in thousandths until the last step; memory in MiB, rounded up.
+// Pure values; no errors.
+#pragma once
+
+#include "base/time.h"
+#include "model/workload.h"
+
+namespace phalanx::ledger {
+
+// What `share` costs when it is held for `held`; nothing for a negative time.
+Usage usage_of(const NodeShare& share, Duration held);
+
+void add(Usage& sum, const Usage& more);
+
+}  // namespace phalanx::ledger
