@@ -1,0 +1,78 @@
+#include "dialect/slurm/cluster_config.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace phalanx::slurm {
+namespace {
+
+Parsed<ClusterConfig> translate(const std::string& conf_text, const std::string& gres_text = "") {
+  const auto conf = read_conf({"slurm.conf", conf_text}, {});
+  const auto gres = read_gres_conf({"gres.conf", gres_text}, {});
+  return cluster_config(conf.value, merge(conf.value, gres.value).value);
+}
+
+constexpr const char* kLab = R"(ClusterName=lab
+SlurmctldHost=head
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+GresTypes=gpu
+KillWait=5
+PriorityType=priority/multifactor
+PriorityWeightAge=1000
+DefMemPerCPU=1000
+NodeName=node[01-02] CPUs=128 RealMemory=1024000 \
+  Sockets=2 CoresPerSocket=64 ThreadsPerCore=1 Gres=gpu:rtxpro6000:8 Feature=ib
+PartitionName=train Nodes=node[01-02] Default=YES MaxTime=48:00:00
+PartitionName=small Nodes=node02 MaxNodes=1 DefaultTime=10 DefMemPerCPU=500 PriorityTier=10
+)";
+
+TEST(ClusterConfig, NodesHaveTheDevicesOfBothFiles) {
+  const auto lab =
+      translate(kLab, "NodeName=node[01-02] Name=gpu Type=rtxpro6000 File=/dev/nvidia[0-7]\n");
+  ASSERT_EQ(lab.value.nodes.size(), 2U);
+  const NodeSpec& node = lab.value.nodes[1];
+  EXPECT_EQ(node.name, "node02");
+  EXPECT_EQ(node.cpus, 128);
+  EXPECT_EQ(node.memory, std::int64_t{1024000} << 20);
+  EXPECT_EQ(node.features, Words{"ib"});
+  ASSERT_EQ(node.devices.size(), 8U);
+  EXPECT_EQ(node.devices[3].type, "rtxpro6000");
+  EXPECT_EQ(node.devices[3].minor, 3);
+}
+
+TEST(ClusterConfig, PartitionsTakeTheClustersDefaults) {
+  const auto lab = translate(kLab);
+  ASSERT_EQ(lab.value.partitions.size(), 2U);
+  const Partition &train = lab.value.partitions[0], &small = lab.value.partitions[1];
+  EXPECT_TRUE(train.is_default);
+  EXPECT_EQ(train.max_time, hours(48));
+  EXPECT_EQ(train.default_time, kForever);
+  EXPECT_EQ(train.default_memory_per_cpu, std::int64_t{1000} << 20);
+  EXPECT_EQ(small.nodes, Words{"node02"});
+  EXPECT_EQ(small.default_time, minutes(10));
+  EXPECT_EQ(small.default_memory_per_cpu, std::int64_t{500} << 20);
+  EXPECT_EQ(small.max_nodes, 1);
+  EXPECT_EQ(small.priority_tier, 10);
+}
+
+TEST(ClusterConfig, TimersPolicyAndWhatIsShown) {
+  const auto lab = translate(kLab);
+  EXPECT_EQ(lab.value.name, "lab");
+  EXPECT_FALSE(lab.value.open);
+  EXPECT_EQ(lab.value.timers.kill_wait, seconds(5));
+  EXPECT_EQ(lab.value.policy.weight_age, 1000);
+  const std::pair<std::string, std::string> shown{"SelectTypeParameters", "CR_Core_Memory"};
+  EXPECT_NE(std::ranges::find(lab.value.shown, shown), lab.value.shown.end());
+}
+
+TEST(ClusterConfig, ATimeoutOfZeroIsNever) {
+  const auto lab = translate("SlurmdTimeout=0\nMinJobAge=0\nNodeName=a\nPartitionName=p Nodes=a\n");
+  EXPECT_GT(lab.value.timers.node_timeout, hours(24 * 365));
+  EXPECT_GT(lab.value.timers.min_job_age, hours(24 * 365));
+  EXPECT_TRUE(lab.value.partitions.front().is_default);
+}
+
+}  // namespace
+}  // namespace phalanx::slurm

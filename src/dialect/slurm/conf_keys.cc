@@ -1,0 +1,249 @@
+#include "dialect/slurm/conf_keys.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+
+namespace phalanx::slurm {
+namespace {
+
+using enum ValueKind;
+using enum KeyHandling;
+
+constexpr ConfKey kNodeSet[] = {
+    {"Feature", Text, Acted},
+    {"NodeSet", Text, Acted},
+    {"Nodes", Hosts, Acted},
+};
+
+constexpr ConfKey kDownNodes[] = {
+    {"DownNodes", Hosts, Acted},
+    {"Reason", Text, Acted},
+    {"State", Text, Acted},
+};
+
+constexpr std::string_view kFrontEnds = "front-end nodes are gone; every node runs its own agent";
+constexpr ConfKey kFrontend[] = {
+    {"AllowGroups", List, Kept, kFrontEnds, "", "25.05"},
+    {"AllowUsers", List, Kept, kFrontEnds, "", "25.05"},
+    {"DenyGroups", List, Kept, kFrontEnds, "", "25.05"},
+    {"DenyUsers", List, Kept, kFrontEnds, "", "25.05"},
+    {"FrontendAddr", Hosts, Kept, kFrontEnds, "", "25.05"},
+    {"FrontendName", Hosts, Removed, kFrontEnds, "", "25.05"},
+    {"Port", Number, Kept, kFrontEnds, "", "25.05"},
+    {"Reason", Text, Kept, kFrontEnds, "", "25.05"},
+    {"State", Text, Kept, kFrontEnds, "", "25.05"},
+};
+
+constexpr ConfKey kSwitch[] = {
+    {"LinkSpeed", Number, Kept, "Slurm does not use it either"},
+    {"Nodes", Hosts, Acted},
+    {"SwitchName", Text, Acted},
+    {"Switches", Hosts, Acted},
+};
+
+constexpr ConfKey kBlock[] = {
+    {"BlockName", Text, Acted, "", "23.11"},
+    {"BlockSizes", List, Acted, "", "23.11"},
+    {"Nodes", Hosts, Acted, "", "23.11"},
+};
+
+constexpr ConfKey kGres[] = {
+    {"AutoDetect", Text, Acted}, {"CPUs", Text, Acted, "", "", "19.05", "Cores"},
+    {"Cores", Text, Acted},      {"Count", Number, Acted},
+    {"File", Hosts, Acted},      {"Files", Hosts, Acted, "", "", "", "File"},
+    {"Flags", List, Acted},      {"Link", List, Acted, "", "", "", "Links"},
+    {"Links", List, Acted},      {"MultipleFiles", Hosts, Acted},
+    {"Name", Text, Acted},       {"NodeName", Hosts, Acted},
+    {"Type", Text, Acted},
+};
+
+constexpr std::string_view kOneLayout = "Phalanx uses cgroup v2 below its own unit";
+constexpr std::string_view kOldKmem = "kernel memory is part of memory in cgroup v2";
+constexpr ConfKey kCgroup[] = {
+    {"AllowedDevicesFile", Path, Removed, "devices that belong to no GPU are always allowed", "",
+     "22.05"},
+    {"AllowedKmemSpace", Number, Kept, kOldKmem, "", "24.05"},
+    {"AllowedRAMSpace", Text, Acted},
+    {"AllowedSwapSpace", Text, Acted},
+    {"CgroupAutomount", YesNo, Kept, kOneLayout, "", "23.02"},
+    {"CgroupMountpoint", Path, Kept, kOneLayout},
+    {"CgroupPlugin", Text, Kept, kOneLayout},
+    {"CgroupReleaseAgentDir", Path, Removed, kOneLayout, "", "17.11"},
+    {"CgroupSlice", Text, Kept, kOneLayout, "24.11"},
+    {"ConstrainCores", YesNo, Acted},
+    {"ConstrainDevices", YesNo, Acted},
+    {"ConstrainKmemSpace", YesNo, Kept, kOldKmem, "", "24.05"},
+    {"ConstrainRAMSpace", YesNo, Acted},
+    {"ConstrainSwapSpace", YesNo, Acted},
+    {"EnableControllers", YesNo, Kept, kOneLayout, "23.02"},
+    {"EnableExtraControllers", List, Kept, kOneLayout, "23.11"},
+    {"IgnoreSystemd", YesNo, Kept, kOneLayout},
+    {"IgnoreSystemdOnFailure", YesNo, Kept, kOneLayout},
+    {"MaxKmemPercent", Text, Kept, kOldKmem, "", "24.05"},
+    {"MaxRAMPercent", Text, Acted},
+    {"MaxSwapPercent", Text, Acted},
+    {"MemoryLimitEnforcement", YesNo, Removed, "cgroups enforce memory", "", "20.11"},
+    {"MemoryLimitThreshold", Text, Removed, "cgroups enforce memory", "", "20.11"},
+    {"MemorySwappiness", Number, Kept, "cgroup v2 has no swappiness of its own"},
+    {"MinKmemSpace", Megabytes, Kept, kOldKmem, "", "24.05"},
+    {"MinRAMSpace", Megabytes, Acted},
+    {"SignalChildrenProcesses", YesNo, Acted, "", "24.05"},
+    {"SystemdTimeout", Number, Kept, kOneLayout, "23.11"},
+    {"TaskAffinity", YesNo, Removed, "tasks are bound by --cpu-bind", "", "21.08"},
+};
+
+struct Parameter {
+  std::string_view key, option;
+  KeyHandling handling;
+};
+
+// Every other option is accepted with a warning. Those kept silently tune loops, queues and
+// connections that Phalanx does not have.
+constexpr Parameter kParameters[] = {
+    {"SchedulerParameters", "kill_invalid_depend", Acted},
+    {"SchedulerParameters", "enable_hetero_steps", Kept},
+    {"SchedulerParameters", "enable_job_state_cache", Kept},
+    {"SchedulerParameters", "Ignore_NUMA", Kept},
+    {"SchedulerParameters", "inventory_interval", Kept},
+    {"SchedulerParameters", "partition_job_depth", Kept},
+    {"SchedulerParameters", "reduce_completing_frag", Kept},
+    {"SchedulerParameters", "no_backup_scheduling", Kept},
+    {"SchedulerParameters", "no_env_cache", Kept},
+    {"SchedulerParameters", "step_retry_count", Kept},
+    {"SchedulerParameters", "step_retry_time", Kept},
+    {"SchedulerParameters", "default_queue_depth", Kept},
+    {"SchedulerParameters", "batch_sched_delay", Kept},
+    {"SchedulerParameters", "build_queue_timeout", Kept},
+    {"SchedulerParameters", "correspond_after_task_cnt", Kept},
+    {"SchedulerParameters", "defer", Kept},
+    {"SchedulerParameters", "defer_batch", Kept},
+    {"SchedulerParameters", "max_depend_depth", Kept},
+    {"SchedulerParameters", "max_rpc_cnt", Kept},
+    {"SchedulerParameters", "max_sched_time", Kept},
+    {"SchedulerParameters", "sched_interval", Kept},
+    {"SchedulerParameters", "sched_max_job_start", Kept},
+    {"SchedulerParameters", "sched_min_interval", Kept},
+    {"SlurmctldParameters", "enable_configless", Kept},
+    {"SlurmctldParameters", "enable_async_reply", Kept},
+    {"SlurmctldParameters", "conmgr_max_connections", Kept},
+    {"SlurmctldParameters", "conmgr_threads", Kept},
+    {"SlurmctldParameters", "preserve_node_addr", Kept},
+    {"SlurmctldParameters", "validate_nodeaddr_threads", Kept},
+    {"SlurmctldParameters", "enable_rpc_queue", Kept},
+    {"SlurmctldParameters", "rl_enable", Kept},
+    {"SlurmctldParameters", "rl_bucket_size", Kept},
+    {"SlurmctldParameters", "rl_refill_period", Kept},
+    {"SlurmctldParameters", "rl_refill_rate", Kept},
+    {"SlurmctldParameters", "rl_table_size", Kept},
+    {"SlurmctldParameters", "rl_log_freq", Kept},
+    {"SlurmctldParameters", "max_dbd_msg_action", Kept},
+    {"SlurmctldParameters", "enable_stepmgr", Kept},
+    {"SlurmdParameters", "config_overrides", Acted},
+    {"SlurmdParameters", "contain_spank", Kept},
+    {"SlurmdParameters", "conmgr_max_connections", Kept},
+    {"SlurmdParameters", "conmgr_threads", Kept},
+};
+
+}  // namespace
+
+std::span<const ConfKey> conf_keys(ConfSection section) {
+  switch (section) {
+    case ConfSection::Global:
+      return global_keys();
+    case ConfSection::Node:
+      return node_keys();
+    case ConfSection::Partition:
+      return partition_keys();
+    case ConfSection::NodeSet:
+      return kNodeSet;
+    case ConfSection::DownNodes:
+      return kDownNodes;
+    case ConfSection::Frontend:
+      return kFrontend;
+    case ConfSection::Switch:
+      return kSwitch;
+    case ConfSection::Block:
+      return kBlock;
+    case ConfSection::Gres:
+      return kGres;
+    case ConfSection::Cgroup:
+      return kCgroup;
+  }
+  return {};
+}
+
+std::string_view section_title(ConfSection section) {
+  switch (section) {
+    case ConfSection::Global:
+      return "slurm.conf";
+    case ConfSection::Node:
+      return "a NodeName line";
+    case ConfSection::Partition:
+      return "a PartitionName line";
+    case ConfSection::NodeSet:
+      return "a NodeSet line";
+    case ConfSection::DownNodes:
+      return "a DownNodes line";
+    case ConfSection::Frontend:
+      return "a FrontendName line";
+    case ConfSection::Switch:
+      return "a SwitchName line";
+    case ConfSection::Block:
+      return "a BlockName line";
+    case ConfSection::Gres:
+      return "gres.conf";
+    case ConfSection::Cgroup:
+      return "cgroup.conf";
+  }
+  return "";
+}
+
+const ConfKey* find_key(ConfSection section, std::string_view name) {
+  const std::span<const ConfKey> keys = conf_keys(section);
+  const auto it =
+      std::ranges::find_if(keys, [&](const ConfKey& k) { return iequals(k.name, name); });
+  return it == keys.end() ? nullptr : &*it;
+}
+
+std::string_view canonical(const ConfKey& key) {
+  return key.same_as.empty() ? key.name : key.same_as;
+}
+
+std::optional<ConfSection> section_opened_by(std::string_view name) {
+  constexpr ConfSection sections[] = {ConfSection::Node, ConfSection::Partition,
+                                      ConfSection::NodeSet, ConfSection::DownNodes,
+                                      ConfSection::Frontend};
+  constexpr std::string_view openers[] = {"NodeName", "PartitionName", "NodeSet", "DownNodes",
+                                          "FrontendName"};
+  for (std::size_t i = 0; i < std::size(openers); ++i)
+    if (iequals(openers[i], name)) return sections[i];
+  return std::nullopt;
+}
+
+std::string unknown_key_message(ConfSection section, std::string_view name) {
+  constexpr ConfSection of_slurm_conf[] = {ConfSection::Global, ConfSection::Node,
+                                           ConfSection::Partition, ConfSection::Gres,
+                                           ConfSection::Cgroup};
+  for (ConfSection other : of_slurm_conf)
+    if (other != section && find_key(other, name) != nullptr)
+      return format("{} is not a key of {}; it belongs to {}", name, section_title(section),
+                    section_title(other));
+  std::vector<std::string_view> names;
+  for (const ConfKey& k : conf_keys(section)) names.push_back(k.name);
+  std::string message = format("{} is not a key of {}", name, section_title(section));
+  if (const auto near = nearest(name, names)) return message + format("; did you mean {}?", *near);
+  return message + "; remove it or put # before it";
+}
+
+KeyHandling parameter_handling(std::string_view key, std::string_view option) {
+  for (const Parameter& p : kParameters)
+    if (p.key == key && iequals(p.option, option)) return p.handling;
+  // The backfill scheduler's knobs bound how long and how deep it looks; the planner has its own
+  // budget.
+  if (key == "SchedulerParameters" && istarts_with(option, "bf_")) return KeyHandling::Kept;
+  return KeyHandling::NotYet;
+}
+
+}  // namespace phalanx::slurm

@@ -1,0 +1,192 @@
+// The steering commands and Phalanx's own: which inputs they make, what they print.
+#include "dialect/slurm/query_test_support.h"
+
+namespace phalanx::slurm {
+namespace {
+
+template <class T>
+const T& input(const Answer& answer, std::size_t i = 0) {
+  return std::get<T>(answer.inputs.at(i));
+}
+
+Reply failure(Error error) {
+  Reply reply;
+  reply.error = std::move(error);
+  return reply;
+}
+
+Said finished(const Answer& answer, const std::vector<Reply>& replies) {
+  return answer.finish(answer.said, replies);
+}
+
+TEST(Scancel, NamesBecomeTargets) {
+  const QueryWorld w = recorded();
+  const Answer answer = w.ask("scancel", {"246", "245_[6-8]", "245_5,243.0", "242.batch"});
+  ASSERT_EQ(answer.inputs.size(), 5U);
+  EXPECT_EQ(input<Cancel>(answer, 0).target.number, 246U);
+  EXPECT_EQ(input<Cancel>(answer, 1).target.indexes, (std::vector<std::uint32_t>{6, 7, 8}));
+  EXPECT_EQ(input<Cancel>(answer, 2).target.indexes, (std::vector<std::uint32_t>{5}));
+  EXPECT_EQ(input<Cancel>(answer, 3).target.step, StepNumber{0});
+  EXPECT_EQ(input<Cancel>(answer, 4).to, SignalTarget::shell);
+}
+
+TEST(Scancel, SignalsGoWhereTheyAreTold) {
+  const QueryWorld w = recorded();
+  EXPECT_EQ(input<Cancel>(w.ask("scancel", {"-s", "USR1", "243"})).signal, 10);
+  EXPECT_EQ(input<Cancel>(w.ask("scancel", {"243", "--signal", "USR2"})).to, SignalTarget::steps);
+  EXPECT_EQ(input<Cancel>(w.ask("scancel", {"-b", "-s", "USR1", "243"})).to, SignalTarget::shell);
+  EXPECT_EQ(input<Cancel>(w.ask("scancel", {"-f", "-s", "2", "243"})).to, SignalTarget::all);
+  EXPECT_EQ(input<Cancel>(w.ask("scancel", {"-s", "KILL", "243"})).signal, 0);
+  EXPECT_EQ(w.ask("scancel", {"-s", "NOPE", "243"}).said.code, 1);
+}
+
+TEST(Scancel, FiltersPickOwnJobs) {
+  const QueryWorld w = recorded();
+  EXPECT_EQ(w.ask("scancel", {"--me"}).inputs.size(), 6U);
+  EXPECT_EQ(w.ask("scancel", {"-u", "bob"}).inputs.size(), 0U);  // not alice's to end
+  EXPECT_EQ(w.ask("scancel", {"-t", "PENDING", "-p", "train"}).inputs.size(), 2U);
+  EXPECT_EQ(w.ask("scancel", {"-n", "gpu2"}).inputs.size(), 1U);
+  EXPECT_EQ(w.ask("scancel", {"--name=gpu2", "242"}).inputs.size(), 0U);
+}
+
+TEST(Scancel, SaysOnlyWhatMatters) {
+  const QueryWorld w = recorded();
+  const std::vector<Reply> unknown{failure(not_found("no"))};
+  EXPECT_EQ(finished(w.ask("scancel", {"99999999"}), unknown), (Said{"", "", 0}));
+  EXPECT_EQ(finished(w.ask("scancel", {"-v", "99999999"}), unknown),
+            (Said{"",
+                  "scancel: Terminating job 99999999\n"
+                  "scancel: error: Kill job error on job id 99999999: Invalid job id specified\n",
+                  0}));
+  EXPECT_EQ(
+      finished(w.ask("scancel", {"254"}), {failure(denied("Access/permission denied"))}),
+      (Said{"", "scancel: error: Kill job error on job id 254: Access/permission denied\n", 1}));
+  EXPECT_EQ(w.ask("scancel", {"abc"}).said, (Said{"", "scancel: error: Invalid job id abc\n", 1}));
+  EXPECT_EQ(w.ask("scancel", {}).said,
+            (Said{"", "scancel: error: No job identification provided\n", 1}));
+}
+
+TEST(Scontrol, Updates) {
+  const QueryWorld w = recorded();
+  const Answer more = w.ask("scontrol", {"update", "JobId=242", "TimeLimit=+30"});
+  EXPECT_EQ(input<Update>(more).limit, hours(1) + minutes(30));
+  EXPECT_EQ(input<Update>(w.ask("scontrol", {"update", "job", "242", "timelimit=30"})).limit,
+            minutes(30));
+  EXPECT_EQ(input<Update>(w.ask("scontrol", {"update", "jobid=246", "nice=-5"})).nice, -5);
+  EXPECT_EQ(input<Update>(w.ask("scontrol", {"update", "jobid=246", "priority=7"})).priority, 7);
+  EXPECT_EQ(w.ask("scontrol", {"update", "jobid=248", "frob=1"}).said,
+            (Said{"", "Update of this parameter is not supported: frob=1\nRequest aborted\n", 1}));
+}
+
+TEST(Scontrol, Nodes) {
+  const QueryWorld w = recorded();
+  const Answer drain =
+      w.ask("scontrol", {"update", "NodeName=n[1-2]", "State=DRAIN", "Reason=bad fan"});
+  ASSERT_EQ(drain.inputs.size(), 2U);
+  EXPECT_EQ(input<Drain>(drain, 1).node, "n2");
+  EXPECT_EQ(input<Drain>(drain).reason, "bad fan");
+  EXPECT_FALSE(input<Drain>(w.ask("scontrol", {"update", "node", "n1", "state=resume"})).drain);
+  EXPECT_TRUE(
+      input<Drain>(w.ask("scontrol", {"update", "nodename=n1", "state=down", "reason=x"})).down);
+  EXPECT_EQ(w.ask("scontrol", {"update", "nodename=n1", "state=odd"}).said.code, 1);
+}
+
+TEST(Scontrol, HoldsAndRequeues) {
+  const QueryWorld w = recorded();
+  EXPECT_TRUE(input<Hold>(w.ask("scontrol", {"hold", "246"})).hold);
+  EXPECT_FALSE(input<Hold>(w.ask("scontrol", {"release", "246,245_3"}), 1).hold);
+  EXPECT_TRUE(input<Requeue>(w.ask("scontrol", {"requeuehold", "242"})).hold);
+  EXPECT_FALSE(input<Requeue>(w.ask("scontrol", {"requeue", "245_1"})).hold);
+  EXPECT_EQ(finished(w.ask("scontrol", {"hold", "5"}), {failure(not_found("x"))}),
+            (Said{"", "Invalid job id specified for job 5\n", 1}));
+  EXPECT_EQ(w.ask("scontrol", {"frobnicate"}).said, (Said{"", "invalid keyword: frobnicate\n", 1}));
+}
+
+TEST(Offline, HostListsAndVersion) {
+  const auto offline = [](const std::string& tool, const std::vector<std::string>& args) {
+    return answer_offline(tool, args, "n[2-4]").value_or(Said{"", "", -1}).out;
+  };
+  EXPECT_EQ(offline("squeue", {"--version"}), "slurm 25.11.0\n");
+  EXPECT_EQ(offline("scontrol", {"version"}), "slurm 25.11.0\n");
+  EXPECT_EQ(offline("scontrol", {"show", "hostnames"}), "n2\nn3\nn4\n");
+  EXPECT_EQ(offline("scontrol", {"show", "hostname", "n[1-2],a"}), "n1\nn2\na\n");
+  EXPECT_EQ(offline("scontrol", {"show", "hostnames=n[1-2]"}), "n1\nn2\n");
+  EXPECT_EQ(offline("scontrol", {"show", "hostlist", "n01,n02,n03,n1,n10,a"}), "n[01-03,1,10],a\n");
+  EXPECT_EQ(offline("scontrol", {"show", "hostlistsorted", "n3,n1,n2"}), "n[1-3]\n");
+  EXPECT_FALSE(answer_offline("scontrol", {"show", "job"}, "").has_value());
+  EXPECT_EQ(answer_offline("scontrol", {"show", "hostnames"}, "")->err,
+            "scontrol: error: host list is empty\n");
+}
+
+TEST(Why, TellsEveryPhase) {
+  QueryWorld w = recorded();
+  EXPECT_EQ(w.out("why", {"246"}),
+            "Job 246 (held) is waiting: it is held by its owner: `scontrol release` lets it go.\n");
+  EXPECT_EQ(w.out("why", {"243"}),
+            "Job 243 (gpu2) is running on n1 since 2026-11-30T08:06:08; its time limit ends at "
+            "2026-11-30T10:06:08.\n");
+  auto spec = QueryWorld::spec("lost");
+  spec->warnings = {"16 launchers for 16 GPUs"};
+  Workload job = w.add(300, spec, hours(1));
+  w.run(job, {5}, 1, 1000);
+  QueryWorld::end(job, EndCause::failed, 3, w.now);
+  job.end.detail = "node n5: cannot create logs/7.out";
+  w.state.workloads.erase(job.id);
+  w.archive.push_back(job);
+  EXPECT_EQ(
+      w.out("why", {"300"}),
+      "Job 300 (lost) failed with exit code 3:0 at 2026-11-30T08:06:20 after 00:00:12 on n5.\n"
+      "Cause: node n5: cannot create logs/7.out.\n"
+      "Warning: 16 launchers for 16 GPUs\n");
+  EXPECT_EQ(w.ask("why", {"999"}).said.code, 1);
+}
+
+TEST(Top, DrawsHoldersAndMarksEmulatedGpus) {
+  QueryWorld w = recorded();
+  for (Device& device : w.state.nodes[w.node(2)].spec.devices) device.emulated = true;
+  const std::string out = w.out("top", {"--once"});
+  const std::string first = "n1    mixed      A A · · · · · ·   cpu 5/16  gpu:h100:8\n";
+  EXPECT_NE(out.find(first), std::string::npos);
+  EXPECT_NE(out.find("gpu:h100:8 (emulated)\n"), std::string::npos);
+  EXPECT_NE(out.find("A  243        alice      gpu2"), std::string::npos);
+  EXPECT_NE(out.find("waiting\n"), std::string::npos);
+}
+
+TEST(Ledger, PartsAddUpToCapacityTimesTime) {
+  QueryWorld w = recorded();
+  for (auto& [id, node] : w.state.nodes) node.joined = w.now - seconds(100);
+  w.state.charged["physics"]["alice"].gpu_ms = 1500;
+  const std::string out = w.out("ledger", {});
+  const auto value = [&](const std::string& label) {
+    const std::size_t at = out.find("\n" + label);
+    EXPECT_NE(at, std::string::npos) << label;
+    const std::string line = out.substr(at + 1, out.find('\n', at + 1) - at - 1);
+    std::string digits(split_blanks(line).back());
+    std::erase(digits, '.');
+    return parse_int(digits).value_or(-1);
+  };
+  EXPECT_EQ(value("physics          alice"), 1500);
+  EXPECT_EQ(value("chem             alice"), 24'000);
+  EXPECT_EQ(value("capacity x time"), 40 * 100'000);
+  EXPECT_EQ(value("allocated") + value("down") + value("idle"), value("capacity x time"));
+}
+
+TEST(Queries, NamesCannotGarbleATerminal) {
+  QueryWorld w = recorded();
+  w.add(301, QueryWorld::spec("\x1b[2Jümlaut"), hours(1));
+  EXPECT_EQ(w.out("squeue", {"-h", "-j", "301", "-o", "%j"}), "\\x1b[2Jümlaut\n");
+  w.add(302, QueryWorld::spec("ümlaut"), hours(1));
+  EXPECT_EQ(w.out("squeue", {"-h", "-j", "302", "-o", "%.8j|"}), "  ümlaut|\n");
+}
+
+TEST(Queries, TimesFollowTheEnvironment) {
+  const QueryWorld w = recorded();
+  EXPECT_EQ(
+      w.ask("squeue", {"-h", "-j", "243", "-o", "%S"}, {{"SLURM_TIME_FORMAT", "%s"}}).said.out,
+      "1796025968\n");
+  EXPECT_EQ(w.ask("squeue", {"-j", "243"}, {{"SQUEUE_FORMAT", "%i %T"}}).said.out,
+            "JOBID STATE\n243 RUNNING\n");
+}
+
+}  // namespace
+}  // namespace phalanx::slurm

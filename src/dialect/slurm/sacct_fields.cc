@@ -1,0 +1,397 @@
+#include "dialect/slurm/sacct_fields.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "dialect/slurm/hostlist.h"
+
+namespace phalanx::slurm {
+namespace {
+
+using Row = const AccountRow&;
+using Style = const AccountStyle&;
+
+std::string whole_seconds(Duration d) {
+  return std::to_string(std::chrono::duration_cast<seconds>(d).count());
+}
+std::string number(std::int64_t n) { return std::to_string(n); }
+
+// "a=1,b=2" in the order of the keys, as accounting writes it.
+std::string by_key(const std::string& tres) {
+  std::vector<std::string> parts = split_list(tres);
+  std::sort(parts.begin(), parts.end(), [](const std::string& a, const std::string& b) {
+    return a.substr(0, a.find('=')) < b.substr(0, b.find('='));
+  });
+  return join(parts, ",");
+}
+
+std::string in_unit(std::int64_t mb, char unit) {
+  if (mb == 0) return "0";
+  switch (unit) {
+    case 'K':
+      return format("{}K", mb * 1024);
+    case 'M':
+      return format("{}M", mb);
+    case 'G':
+      return mb % 1024 == 0 ? format("{}G", mb / 1024)
+                            : format("{}.{:02}G", mb / 1024, mb % 1024 * 100 / 1024);
+    case 'T':
+      return format("{}.{:02}T", mb >> 20, (mb % (1 << 20)) * 100 >> 20);
+    default:
+      return print_mbytes(mb);
+  }
+}
+
+std::string account(Row r, Style) { return printable(r.job->spec().account); }
+std::string alloc_cpus(Row r, Style) { return number(r.tres().empty() ? 0 : r.cpus()); }
+std::string alloc_nodes(Row r, Style) {
+  return number(static_cast<std::int64_t>(r.nodes().size()));
+}
+std::string alloc_tres(Row r, Style) { return by_key(r.tres()); }
+std::string cluster(Row r, Style) { return r.job->view().state.config.name; }
+std::string comment(Row r, Style) { return printable(r.job->spec().comment); }
+std::string constraints(Row r, Style) {
+  const auto it = r.job->spec().asked.find("constraint");
+  return it == r.job->spec().asked.end() ? "" : printable(it->second);
+}
+std::string cpu_time(Row r, Style) { return print_time_padded(r.elapsed() * r.cpus()); }
+std::string cpu_time_raw(Row r, Style) { return whole_seconds(r.elapsed() * r.cpus()); }
+std::string worst_step(Row r, Style) {
+  return format("{}:0", r.job->over() ? r.job->workload()->end.worst_step : 0);
+}
+std::string elapsed(Row r, Style) { return print_time_padded(r.elapsed()); }
+std::string elapsed_raw(Row r, Style) { return whole_seconds(r.elapsed()); }
+std::string eligible(Row r, Style s) { return s.moments.print(r.job->eligible(), "Unknown"); }
+std::string end(Row r, Style s) { return s.moments.print(r.end(), "Unknown"); }
+std::string exit_code(Row r, Style) { return print_exit_code(r.exit_code()); }
+std::string gid(Row r, Style) { return number(r.job->spec().owner.gid); }
+std::string group(Row r, Style) { return printable(r.job->spec().owner.group); }
+std::string gpu_seconds(Row r, Style) {
+  const std::int64_t ms = r.elapsed().count() * r.gpus();
+  return format("{}.{:03}", ms / 1000, ms % 1000);
+}
+std::string id(Row r, Style) { return r.id(false); }
+std::string raw_id(Row r, Style) { return r.id(true); }
+std::string name(Row r, Style) { return printable(r.step ? r.step->name : r.job->spec().name); }
+std::string node_list(Row r, Style) {
+  const std::vector<std::string> nodes = r.nodes();
+  return nodes.empty() ? "None assigned" : fold_hosts_sorted(nodes);
+}
+std::string node_count(Row r, Style) {
+  const auto held = static_cast<std::int64_t>(r.nodes().size());
+  return number(held > 0 ? held : r.job->node_count());
+}
+std::string cpu_count(Row r, Style) { return number(r.cpus()); }
+std::string tasks(Row r, Style) { return r.step ? number(r.step->tasks) : ""; }
+std::string partition(Row r, Style) { return r.job->spec().partition; }
+std::string waited(Row r, Style) {
+  const Time until = r.start() == Time{} ? r.job->view().now : r.start();
+  return print_time_padded(std::max(until - r.job->eligible(), Duration{}));
+}
+std::string waited_cpu_raw(Row r, Style) {
+  const Time until = r.start() == Time{} ? r.job->view().now : r.start();
+  return whole_seconds(std::max(until - r.job->eligible(), Duration{}) * r.job->cpus());
+}
+std::string priority(Row r, Style) { return number(r.job->priority()); }
+std::string qos(Row r, Style) { return r.job->spec().qos.empty() ? "normal" : r.job->spec().qos; }
+std::string reason(Row r, Style) { return r.job->reason(); }
+std::string asked_cpus(Row r, Style) { return number(r.job->cpus()); }
+std::string asked_memory(Row r, Style s) { return in_unit(r.job->memory_mb(), s.unit); }
+std::string asked_nodes(Row r, Style) { return number(r.job->node_count()); }
+std::string asked_tres(Row r, Style) { return by_key(r.job->tres_asked()); }
+std::string restarts(Row r, Style) {
+  return number(r.job->workload() ? r.job->workload()->restarts : 0);
+}
+std::string start(Row r, Style s) { return s.moments.print(r.start(), "Unknown"); }
+std::string state(Row r, Style) { return r.state(); }
+std::string submit(Row r, Style s) { return s.moments.print(r.job->submitted(), "Unknown"); }
+std::string submit_line(Row r, Style) { return printable(r.job->spec().command); }
+std::string no_time(Row, Style) { return "00:00:00"; }
+std::string time_limit(Row r, Style) { return print_time_padded(r.job->limit()); }
+std::string time_limit_raw(Row r, Style) {
+  const Duration limit = r.job->limit();
+  return limit == kForever ? "UNLIMITED"
+                           : std::to_string(std::chrono::duration_cast<minutes>(limit).count());
+}
+std::string uid(Row r, Style) { return number(r.job->spec().owner.uid); }
+std::string user(Row r, Style) { return printable(r.job->spec().owner.user); }
+std::string work_dir(Row r, Style) { return printable(r.job->spec().launch.work_dir); }
+std::string std_out(Row r, Style) {
+  return printable(r.job->output(r.job->spec().launch.std_out, false));
+}
+std::string std_err(Row r, Style) {
+  return printable(r.job->output(r.job->spec().launch.std_err, true));
+}
+std::string std_in(Row r, Style) {
+  const std::string& file = r.job->spec().launch.std_in;
+  return file.empty() ? "/dev/null" : printable(file);
+}
+
+constexpr bool kOfJobs = true;
+constexpr AccountField kFields[] = {
+    {"Account", 10, false, account},
+    {"AdminComment", 14},
+    {"AllocCPUS", 10, false, alloc_cpus},
+    {"AllocNodes", 10, false, alloc_nodes},
+    {"AllocTRES", 10, false, alloc_tres},
+    {"AssocID", 7},
+    {"AveCPU", 10},
+    {"AveCPUFreq", 10},
+    {"AveDiskRead", 14},
+    {"AveDiskWrite", 14},
+    {"AvePages", 10},
+    {"AveRSS", 10},
+    {"AveVMSize", 10},
+    {"BlockID", 16},
+    {"Cluster", 10, false, cluster},
+    {"Comment", 14, kOfJobs, comment},
+    {"Constraints", 19, kOfJobs, constraints},
+    {"ConsumedEnergy", 14},
+    {"ConsumedEnergyRaw", 17},
+    {"Container", 19},
+    {"CPUTime", 10, false, cpu_time},
+    {"CPUTimeRAW", 10, false, cpu_time_raw},
+    {"DBIndex", 10},
+    {"DerivedExitCode", 15, kOfJobs, worst_step},
+    {"Elapsed", 10, false, elapsed},
+    {"ElapsedRaw", 10, false, elapsed_raw},
+    {"Eligible", 19, kOfJobs, eligible},
+    {"End", 19, false, end},
+    {"ExitCode", 8, false, exit_code},
+    {"Extra", 19},
+    {"FailedNode", 19},
+    {"Flags", 20},
+    {"GID", 6, kOfJobs, gid},
+    {"GPUSeconds", 14, false, gpu_seconds},
+    {"Group", 9, kOfJobs, group},
+    {"JobID", -12, false, id},
+    {"JobIDRaw", -12, false, raw_id},
+    {"JobName", 10, false, name},
+    {"Layout", 9},
+    {"Licenses", 10},
+    {"MaxDiskRead", 12},
+    {"MaxDiskReadNode", 15},
+    {"MaxDiskReadTask", 15},
+    {"MaxDiskWrite", 12},
+    {"MaxDiskWriteNode", 16},
+    {"MaxDiskWriteTask", 16},
+    {"MaxPages", 8},
+    {"MaxPagesNode", 12},
+    {"MaxPagesTask", 14},
+    {"MaxRSS", 10},
+    {"MaxRSSNode", 10},
+    {"MaxRSSTask", 10},
+    {"MaxVMSize", 10},
+    {"MaxVMSizeNode", 14},
+    {"MaxVMSizeTask", 14},
+    {"McsLabel", 9},
+    {"MinCPU", 10},
+    {"MinCPUNode", 10},
+    {"MinCPUTask", 10},
+    {"NCPUS", 10, false, cpu_count},
+    {"NNodes", 8, false, node_count},
+    {"NodeList", 15, false, node_list},
+    {"NTasks", 8, false, tasks},
+    {"Partition", 10, kOfJobs, partition},
+    {"Planned", 10, kOfJobs, waited},
+    {"PlannedCPU", 10},
+    {"PlannedCPURAW", 13, kOfJobs, waited_cpu_raw},
+    {"Priority", 10, kOfJobs, priority},
+    {"QOS", 10, kOfJobs, qos},
+    {"QOSRAW", 10},
+    {"QOSREQ", 10},
+    {"Reason", 22, kOfJobs, reason},
+    {"ReqCPUFreq", 10},
+    {"ReqCPUFreqGov", 13},
+    {"ReqCPUFreqMax", 13},
+    {"ReqCPUFreqMin", 13},
+    {"ReqCPUS", 8, false, asked_cpus},
+    {"ReqMem", 10, kOfJobs, asked_memory},
+    {"ReqNodes", 8, kOfJobs, asked_nodes},
+    {"ReqTRES", 10, kOfJobs, asked_tres},
+    {"Reservation", 20},
+    {"ReservationId", 15},
+    {"Reserved", 10, kOfJobs, waited},
+    {"ResvCPU", 10},
+    {"ResvCPURAW", 10, kOfJobs, waited_cpu_raw},
+    {"Restarts", 8, kOfJobs, restarts},
+    {"SLUID", 14},
+    {"Start", 19, false, start},
+    {"State", 10, false, state},
+    {"StdErr", 20, kOfJobs, std_err},
+    {"StdIn", 20, kOfJobs, std_in},
+    {"StdOut", 20, kOfJobs, std_out},
+    {"Submit", 19, false, submit},
+    {"SubmitLine", 20, kOfJobs, submit_line},
+    {"Suspended", 10, false, no_time},
+    {"SystemComment", 14},
+    {"SystemCPU", 10, false, no_time},
+    {"Timelimit", 10, kOfJobs, time_limit},
+    {"TimelimitRaw", 12, kOfJobs, time_limit_raw},
+    {"TotalCPU", 10, false, no_time},
+    {"TRESUsageInAve", 20},
+    {"TRESUsageInMax", 20},
+    {"TRESUsageInMaxNode", 20},
+    {"TRESUsageInMaxTask", 20},
+    {"TRESUsageInMin", 20},
+    {"TRESUsageInMinNode", 20},
+    {"TRESUsageInMinTask", 20},
+    {"TRESUsageInTot", 20},
+    {"TRESUsageOutAve", 20},
+    {"TRESUsageOutMax", 20},
+    {"TRESUsageOutMaxNode", 20},
+    {"TRESUsageOutMaxTask", 20},
+    {"TRESUsageOutMin", 20},
+    {"TRESUsageOutMinNode", 20},
+    {"TRESUsageOutMinTask", 20},
+    {"TRESUsageOutTot", 20},
+    {"UID", 6, kOfJobs, uid},
+    {"User", 9, kOfJobs, user},
+    {"UserCPU", 10, false, no_time},
+    {"WCKey", 10},
+    {"WCKeyID", 8},
+    {"WorkDir", 12, kOfJobs, work_dir},
+};
+
+// Fields that Slurm removed; the newer one says the same.
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {{"allocgres", "AllocTRES"},
+                                                                      {"reqgres", "ReqTRES"}};
+
+const PastAttempt* attempt_of(const AccountRow& row) {
+  if (row.attempt) return row.attempt;
+  const Workload* w = row.job->workload();
+  return w && !w->current && w->phase == Phase::ended && !w->past.empty() ? &w->past.back()
+                                                                          : nullptr;
+}
+
+}  // namespace
+
+std::span<const AccountField> account_fields() { return kFields; }
+
+const AccountField* account_field(std::string_view name) {
+  for (const auto& [alias, canonical] : kAliases)
+    if (iequals(alias, name)) name = canonical;
+  for (const AccountField& field : kFields)
+    if (iequals(field.name, name)) return &field;
+  for (const AccountField& field : kFields)
+    if (!name.empty() && istarts_with(field.name, name)) return &field;
+  return nullptr;
+}
+
+std::string AccountRow::id(bool raw) const {
+  const std::string job_id = raw ? std::to_string(job->number()) : job->id();
+  return step ? job_id + "." + step_name(step->number) : job_id;
+}
+
+std::string AccountRow::state() const {
+  if (attempt) {
+    const bool requeued =
+        attempt->end.cause == EndCause::none || attempt->end.cause == EndCause::cancelled;
+    return requeued ? "REQUEUED" : state_of(attempt->end.cause);
+  }
+  if (!step) {
+    const std::string base = job->base();
+    if (base == "CANCELLED" && job->over())
+      return format("CANCELLED by {}", job->workload()->end.by);
+    return base;
+  }
+  if (!step->ended) return "RUNNING";
+  if (step->out_of_memory) return "OUT_OF_MEMORY";
+  if (step->exit_code == 0 && step->exit_signal == 0) return "COMPLETED";
+  return step->exit_signal != 0 ? "CANCELLED" : "FAILED";
+}
+
+Time AccountRow::start() const {
+  if (attempt) return attempt->launched != Time{} ? attempt->launched : attempt->placed;
+  return step ? step->started : job->start();
+}
+
+Time AccountRow::end() const {
+  if (attempt) return attempt->ended;
+  if (step) return step->ended.value_or(Time{});
+  return job->over() ? job->end() : Time{};
+}
+
+Duration AccountRow::elapsed() const {
+  if (start() == Time{}) return Duration{};
+  const Time until = end() == Time{} ? job->view().now : end();
+  return std::max(until - start(), Duration{});
+}
+
+std::vector<std::string> AccountRow::nodes() const {
+  std::vector<std::string> out;
+  if (attempt) return attempt->nodes;
+  if (!step) {
+    for (const Share& share : job->shares()) out.push_back(share.node);
+    return out;
+  }
+  const PastAttempt* past = attempt_of(*this);
+  for (const StepShare& share : step->shares) {
+    std::string name = node_name(job->view().state, share.node);
+    for (std::size_t i = 0; past && i < past->shares.size(); ++i)
+      if (past->shares[i].node == share.node && i < past->nodes.size()) name = past->nodes[i];
+    out.push_back(std::move(name));
+  }
+  return out;
+}
+
+std::int64_t AccountRow::cpus() const {
+  Quantity sum;
+  if (attempt) {
+    for (const NodeShare& share : attempt->shares) sum += share.cpus;
+    return sum.ceil();
+  }
+  if (!step) return job->cpus();
+  for (const StepShare& share : step->shares) sum += share.cpus;
+  return sum.ceil();
+}
+
+std::int64_t AccountRow::gpus() const {
+  std::size_t sum = 0;
+  if (attempt) {
+    for (const NodeShare& share : attempt->shares) sum += share.gpus.size();
+  } else if (step) {
+    for (const StepShare& share : step->shares) sum += share.gpus.size();
+  } else if (!job->pending()) {
+    return job->gpus();
+  }
+  return static_cast<std::int64_t>(sum);
+}
+
+std::string AccountRow::tres() const {
+  if (!attempt && !step) return job->tres_held();
+  std::map<std::string, std::int64_t> devices;
+  std::int64_t memory = 0;
+  if (attempt)
+    for (const NodeShare& share : attempt->shares) memory += share.memory;
+  else
+    for (const StepShare& share : step->shares) memory += share.memory;
+  devices[""] = gpus();
+  std::string text =
+      tres_text(cpus(), to_mbytes(memory), static_cast<std::int64_t>(nodes().size()), devices);
+  if (!step) return text;
+  const std::string billing = format(",billing={}", cpus());  // steps are not billed by themselves
+  if (const std::size_t at = text.find(billing); at != std::string::npos)
+    text.erase(at, billing.size());
+  return text;
+}
+
+ExitCode AccountRow::exit_code() const {
+  if (attempt) return {attempt->end.exit_code, attempt->end.exit_signal};
+  if (step) return {step->exit_code, step->exit_signal};
+  const ExitCode code = job->exit_code();
+  if (!job->over()) return {};
+  switch (job->workload()->end.cause) {
+    case EndCause::cancelled:
+    case EndCause::timeout:
+    case EndCause::node_failed:
+    case EndCause::preempted:
+      return {};  // it is the cluster's end, not the script's
+    case EndCause::out_of_memory:
+      return {0, 125};
+    default:
+      return code;
+  }
+}
+
+}  // namespace phalanx::slurm

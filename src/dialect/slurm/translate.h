@@ -1,0 +1,76 @@
+// From a submission's options to the model: what sbatch, srun and salloc asked for becomes a
+// WorkloadSpec, and what srun asks inside a job becomes a StepRequest. Every spelling of a wish
+// lands in the same member, defaults are Slurm's, and what Phalanx cannot honour is refused with
+// the reason.
+//
+// Pure. Errors are Error{Invalid} in Slurm's words where clients look for them. Memory in bytes.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "dialect/slurm/client_wire.h"
+#include "dialect/slurm/options.h"
+#include "model/config.h"
+#include "model/input.h"
+#include "model/workload.h"
+
+namespace phalanx::slurm {
+
+// What a dependency's number stands for. `gone`: it ended and has left State; then only `ok` is
+// known of it.
+struct KnownJob {
+  WorkloadId id;
+  bool gone = false;
+  bool ok = false;
+};
+using FindJob =
+    std::function<std::optional<KnownJob>(JobNumber number, std::optional<std::uint32_t> index)>;
+
+struct SubmitContext {
+  const ClusterConfig& config;
+  const Identity& who;
+  const SubmitRequest& request;
+  std::string script_blob, environment_blob;  // by hash; empty: none
+  FindJob find_job;
+};
+
+struct Submission {
+  WorkloadSpec spec;  // with all warnings
+  std::optional<Array> array;
+  bool hold = false;
+};
+
+// The options that the request's tokens and its script ask for.
+Parsed<JobOptions> read_options(const SubmitRequest& request, const ClusterConfig& config,
+                                Time now);
+Result<Submission> translate(const SubmitContext& context, const JobOptions& options);
+
+// Tasks, nodes, CPUs, memory, GPUs.
+struct Shape {
+  TaskGroup group;
+  bool tasks_given = false;
+  std::vector<std::string> warnings;
+};
+Result<Shape> translate_shape(const ClusterConfig& config, const Partition* partition,
+                              const JobOptions& options);  // translate_shape.cc
+Result<std::vector<GpuRequest>> translate_gres(const std::vector<GresRequest>& list);
+Result<std::vector<GpuRequest>> translate_gpus(const std::vector<GresRequest>& list);
+
+// srun inside a job. `options` include what the job's own variables say (Origin::Environment).
+struct StepPlan {
+  StepRequest request;
+  std::int64_t gpus_per_task = 0;  // each task is shown so many of the node's; 0: all
+  std::vector<std::string> warnings;
+};
+Result<StepPlan> translate_step(const Workload& w, const JobOptions& options,
+                                const std::string& program);  // translate_step.cc
+
+// One launcher a task where one a node was meant, as in "srun torchrun --nproc-per-node=8" with 8
+// tasks a node: a warning for people; empty if there is nothing to say.
+std::string launcher_warning(const std::string& script, const TaskGroup& group);
+
+}  // namespace phalanx::slurm
