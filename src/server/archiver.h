@@ -1,0 +1,42 @@
+// Writes finished work to the archive and tells the core that it is there, so that it may leave
+// State. Idempotent: after a crash the same rows are written again under the same keys. If the
+// archive is down, the tail stays in State and is tried again; running work is not touched.
+//
+// Loop thread; the writes run on a thread of its own.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "server/core.h"
+
+namespace phalanx::server {
+
+class Archiver {
+ public:
+  Archiver(net::Loop& loop, Core& core, store::Archive& archive);
+  ~Archiver();
+
+  void add(WorkloadId id);
+  void catch_up();  // everything that State says is not archived yet
+
+ private:
+  void run();
+
+  net::Loop& loop_;
+  Core& core_;
+  store::Archive& archive_;
+  std::mutex mutex_;  // guards the three below
+  std::vector<store::ArchiveRow> rows_;
+  std::vector<WorkloadId> ids_;
+  bool stopping_ = false;
+  std::condition_variable wake_;
+  std::thread thread_;
+};
+
+// The row of a finished workload, its whole record in the body.
+store::ArchiveRow archive_row(const Workload& w);
+
+}  // namespace phalanx::server
