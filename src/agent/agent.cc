@@ -1,0 +1,187 @@
+#include "agent/agent.h"
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+
+#include "agent/controller_link.h"
+#include "agent/discover.h"
+#include "agent/rooms.h"
+#include "agent/step_service.h"
+#include "base/text.h"
+
+namespace phalanx::agent {
+namespace {
+
+constexpr Duration kLookAtDevices = seconds(15);
+constexpr Duration kLeaveAtMost = seconds(10);
+
+// The Node's clock: it only measures how long something has lasted.
+Time node_now() { return Time(net::boottime_now()); }
+
+class Agent {
+ public:
+  Agent(const AgentOptions& options, net::Endpoint controller);
+  Status start();
+  void run() { loop_.run(); }
+  [[nodiscard]] int exit_code() const { return exit_code_; }
+
+ private:
+  void carry_out(const std::vector<node::Action>& actions);
+  void carry_out(const node::Action& action);
+  void found(const node::OsResult& result) { carry_out(node_.os(node_now(), result)); }
+  void tell(const Report& report);
+  NodeReport greeting();
+  void set_timer();
+  void look_at_devices();
+  void stop();
+  void leave();
+
+  const AgentOptions& options_;
+  net::Loop loop_;
+  Discovery discovery_;
+  node::Node node_;
+  Rooms rooms_;
+  ControllerLink link_;
+  StepService steps_;
+  net::Timer timer_, devices_timer_, leave_timer_;
+  bool leaving_ = false;
+  int exit_code_ = 0;
+};
+
+Agent::Agent(const AgentOptions& options, net::Endpoint controller)
+    : options_(options),
+      discovery_(discover(options)),
+      node_(discovery_.boot, ""),
+      rooms_(loop_, options, discovery_.spec, [this](const node::OsResult& r) { found(r); }),
+      link_(loop_, std::move(controller), options.token_file,
+            {[this] { return greeting(); },
+             [this](const Order& order) { carry_out(node_.order(node_now(), order)); }}),
+      steps_(loop_, rooms_, node_, link_, options.run_dir,
+             [this](const node::OsResult& r) { found(r); }) {}
+
+Status Agent::start() {
+  TRY(rooms_.open());
+  TRY(steps_.listen(options_.run_dir + "/agent.sock"));
+  loop_.on_signal({SIGTERM, SIGINT}, [this](int) { stop(); });
+  for (const std::string& warning : rooms_.warnings())
+    std::fprintf(stderr, "phalanx agent %s: %s\n", discovery_.spec.name.c_str(), warning.c_str());
+  carry_out(node_.restore(node_now(), rooms_.restore()));
+  link_.start();
+  if (!options_.emulated && !discovery_.spec.devices.empty())
+    devices_timer_ = loop_.after(kLookAtDevices, [this] { look_at_devices(); });
+  return {};
+}
+
+NodeReport Agent::greeting() {
+  NodeReport report;
+  report.cluster = node_.cluster();
+  report.name = discovery_.spec.name;
+  report.boot = discovery_.boot;
+  report.spec = discovery_.spec;
+  report.attempts = node_.reports();
+  report.warnings = discovery_.warnings;
+  const std::vector<std::string> more = rooms_.warnings();
+  report.warnings.insert(report.warnings.end(), more.begin(), more.end());
+  return report;
+}
+
+void Agent::tell(const Report& report) {
+  // An allocation runs nothing by itself: that it may run is known from here on.
+  const auto* attempt = std::get_if<AttemptReport>(&report);
+  if (attempt && attempt->phase == AttemptPhase::running) rooms_.went(attempt->fence);
+  link_.send(report);
+}
+
+void Agent::carry_out(const std::vector<node::Action>& actions) {
+  for (const node::Action& action : actions) carry_out(action);
+  set_timer();
+  if (leaving_ && rooms_.empty()) leave();
+}
+
+void Agent::carry_out(const node::Action& action) {
+  const auto act = [this](const auto& a) {
+    using A = std::decay_t<decltype(a)>;
+    if constexpr (std::is_same_v<A, node::MakeRoom>) rooms_.make(a.fence, a.order);
+    if constexpr (std::is_same_v<A, node::StartBatch>) rooms_.start_batch(a.fence);
+    if constexpr (std::is_same_v<A, node::SendSignal>)
+      rooms_.signal(a.unit, a.signal, a.shell_only);
+    if constexpr (std::is_same_v<A, node::KillAll>) rooms_.kill(a.fence);
+    if constexpr (std::is_same_v<A, node::CleanUp>) rooms_.clean(a.fence);
+    if constexpr (std::is_same_v<A, node::Tell>) tell(a.report);
+  };
+  std::visit(act, action);
+}
+
+void Agent::set_timer() {
+  const Time next = node_.next_deadline();
+  if (next == kNever) return timer_.cancel();
+  const Duration delay = std::max<Duration>(next - node_now(), milliseconds(1));
+  timer_ = loop_.after(delay, [this] { carry_out(node_.tick(node_now())); });
+}
+
+// A GPU that fails, or that somebody else begins or ceases to use.
+void Agent::look_at_devices() {
+  std::vector<std::string> notes;
+  std::vector<Device> now = find_devices(rooms_.processes(), notes);
+  if (now != discovery_.spec.devices) {
+    discovery_.spec.devices = now;
+    link_.send(DevicesReport{std::move(now)});
+  }
+  devices_timer_ = loop_.after(kLookAtDevices, [this] { look_at_devices(); });
+}
+
+void Agent::stop() {
+  if (!options_.ephemeral) return loop_.stop();
+  if (std::exchange(leaving_, true)) return;
+  leave_timer_ = loop_.after(kLeaveAtMost, [this] {
+    std::fprintf(stderr, "phalanx agent: some work does not end; leaving it behind\n");
+    exit_code_ = 1;
+    loop_.stop();
+  });
+  for (const AttemptReport& report : node_.reports())
+    carry_out(node_.order(node_now(), Release{report.fence}));
+  if (rooms_.empty()) leave();
+}
+
+void Agent::leave() {
+  rooms_.leave([this] {
+    std::error_code ignored;
+    std::filesystem::remove_all(options_.run_dir, ignored);
+    std::filesystem::remove_all(options_.spool_dir, ignored);
+    loop_.stop();
+  });
+}
+
+// The agent's own limits become the hard limits of what it starts: as high as they may be.
+void raise_limits() {
+  for (const auto resource : {RLIMIT_NOFILE, RLIMIT_MEMLOCK, RLIMIT_CORE}) {
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) != 0) continue;
+    if (resource == RLIMIT_NOFILE) limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(resource, &limit);
+  }
+}
+
+}  // namespace
+
+int run_agent(const AgentOptions& options) {
+  ::signal(SIGPIPE, SIG_IGN);
+  raise_limits();
+  auto controller = net::Endpoint::parse(options.controller);
+  if (!controller.ok()) {
+    std::fprintf(stderr, "phalanx agent: %s\n", controller.error().message.c_str());
+    return 2;
+  }
+  Agent agent(options, *controller);
+  if (const Status status = agent.start(); !status.ok()) {
+    std::fprintf(stderr, "phalanx agent: cannot start: %s\n", status.error().message.c_str());
+    return 1;
+  }
+  agent.run();
+  return agent.exit_code();
+}
+
+}  // namespace phalanx::agent
