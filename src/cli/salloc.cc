@@ -1,0 +1,111 @@
+#include "cli/salloc.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "base/text.h"
+#include "cli/submission.h"
+
+namespace phalanx::cli {
+namespace {
+
+constexpr int kCannotRun = 127;
+
+std::atomic<pid_t> command_pid{0};
+
+void pass_on(int signal) {
+  if (const pid_t pid = command_pid.load(); pid > 0) ::kill(pid, signal);
+}
+
+std::vector<std::string> command_of(const slurm::JobOptions& options) {
+  if (!options.arguments.empty()) return options.arguments;
+  const std::string shell = variable("SHELL");
+  return {shell.empty() ? "/bin/sh" : shell};
+}
+
+// The command, in this terminal, with the job's variables. Its pid; -1 if there is no process.
+pid_t start(const std::vector<std::string>& command, const std::vector<std::string>& variables) {
+  const pid_t pid = ::fork();
+  if (pid != 0) return pid;
+  for (const std::string& entry : variables) {
+    const std::size_t equals = entry.find('=');
+    ::setenv(entry.substr(0, equals).c_str(), entry.substr(equals + 1).c_str(), 1);
+  }
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  ::execvp(words[0], words.data());
+  const std::string why = errno == ENOENT ? format("Unable to find command \"{}\"", command.front())
+                                          : format("{}: {}", command.front(), std::strerror(errno));
+  Session("salloc").error(why);
+  ::_exit(kCannotRun);
+}
+
+int code_of(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// While the command runs the job may end without it: by its limit, or cancelled. Then the command
+// is told to hang up.
+void watch_job(std::uint32_t job, const std::atomic<bool>& given_back) {
+  Session session("salloc");
+  const Status status = follow(session, {job, false, 0}, [&](const slurm::JobNews& news) {
+    const bool ended =
+        news.phase == slurm::JobPhase::Ended || news.phase == slurm::JobPhase::Unknown;
+    if (ended && !given_back.load()) {
+      session.say(format("Job allocation {} has been revoked.", job));
+      pass_on(SIGHUP);
+    }
+    return !given_back.load();
+  });
+  if (!status.ok() && !given_back.load()) session.error(status.error().message);
+}
+
+int run_command(Session& session, const Allocation& allocation, const slurm::JobOptions& options) {
+  std::signal(SIGINT, SIG_DFL);
+  const pid_t pid = start(command_of(options), allocation.news.environment);
+  if (pid < 0) {
+    session.error(format("cannot start a process: {}", std::strerror(errno)));
+    finish(session, allocation.job, 1);
+    return exit_error();
+  }
+  command_pid = pid;
+  std::signal(SIGINT, SIG_IGN);  // the terminal sends it to the command as well
+  std::signal(SIGQUIT, SIG_IGN);
+  for (const int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) std::signal(signal, pass_on);
+  std::atomic<bool> given_back{false};
+  std::thread watcher([&] { watch_job(allocation.job, given_back); });
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  command_pid = 0;
+  given_back = true;
+  const int code = code_of(status);
+  if (options.quiet == 0) session.say(format("Relinquishing job allocation {}", allocation.job));
+  finish(session, allocation.job, code);
+  watcher.join();
+  return code == kCannotRun && !WIFSIGNALED(status) ? exit_error() : code;
+}
+
+}  // namespace
+
+int run_salloc(int argc, char** argv) {
+  Session session("salloc");
+  const CommandLine line = read_command_line(session, slurm::Tool::Salloc, argc, argv);
+  if (line.exit) return *line.exit;
+  slurm::SubmitRequest request = make_request(slurm::Tool::Salloc, line);
+  if (!line.options.no_shell) request.arguments = command_of(line.options);
+  const auto allocation = allocate(session, request, line.options);
+  if (!allocation) return exit_error();
+  if (line.options.no_shell) return 0;
+  return run_command(session, *allocation, line.options);
+}
+
+}  // namespace phalanx::cli

@@ -1,0 +1,68 @@
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "base/codec.h"
+#include "main/arguments.h"
+#include "main/parent.h"
+#include "main/paths.h"
+#include "main/verbs.h"
+#include "server/server.h"
+
+namespace phalanx {
+namespace {
+
+Result<ClusterConfig> read_config(const std::string& path) {
+  const std::ifstream file(path);
+  if (!file) return not_found(format("cannot read {}", path));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return codec::decode<ClusterConfig>(text.str());
+}
+
+ClusterConfig one_partition() {
+  ClusterConfig config;
+  Partition main;
+  main.name = "main";
+  main.is_default = true;
+  config.partitions.push_back(std::move(main));
+  return config;
+}
+
+}  // namespace
+
+int controller_verb(int argc, char** argv) {
+  server::ServerOptions options;
+  options.state_dir = default_paths().controller_state();
+  options.socket = default_paths().socket();
+  std::string config_file;
+  std::optional<std::int64_t> port, parent;
+  const std::vector<Option> known{
+      {"--state", &options.state_dir, "DIR", "journal, archive and keys"},
+      {"--socket", &options.socket, "PATH", "where it answers"},
+      {"--port", &port, "PORT", "also answer on 127.0.0.1:PORT, with tokens; 0: any port"},
+      {"--cluster-config", &config_file, "FILE",
+       "the configuration, as `phalanx up` translated it"},
+      {"--ready-file", &options.ready_file, "PATH", "created when it answers"},
+      {"--parent", &parent, "PID", "stop when this process, its parent, is gone"},
+  };
+  if (const auto code = parse_arguments("controller", "Runs the controller in the foreground.",
+                                        known, argc, argv)) {
+    return *code;
+  }
+  if (parent && !follow_parent(*parent)) return 1;
+  options.config = one_partition();
+  if (!config_file.empty()) {
+    auto config = read_config(config_file);
+    if (!config.ok()) {
+      std::fprintf(stderr, "phalanx controller: %s: %s\n", config_file.c_str(),
+                   config.error().message.c_str());
+      return 1;
+    }
+    options.config = std::move(*config);
+  }
+  if (port) options.tcp_port = static_cast<std::uint16_t>(*port);
+  return server::run_controller(options);
+}
+
+}  // namespace phalanx
