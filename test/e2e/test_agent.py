@@ -1,0 +1,198 @@
+"""The agent's part: steps over restarts and losses, what a node announces, what is left after a kill."""
+import glob
+import hashlib
+import os
+import signal
+import subprocess
+
+from harness import (BIN, Cluster, alive, case, check, equal, need_root, ordinary_user, processes_with, wait_for)
+
+
+@case("step.loses_no_byte_over_an_agent_restart")
+def loses_no_byte():
+    cluster = Cluster()
+    lines = 20000
+    source = "".join(f"{i} {'x' * 60}\n" for i in range(lines))
+    job = cluster.sbatch(f"""srun bash -c 'for ((i = 0; i < {lines}; i++)); do
+  printf "%d %s\\n" $i {'x' * 60}
+  if ((i == 1000)); then : > half; until [ -e go ]; do sleep 0.05; done; fi
+done'
+""")
+    wait_for(lambda: cluster.exists("half"), "it has begun")
+    cluster.restart("agent", "n1")
+    open(os.path.join(cluster.work, "go"), "w").close()
+    equal(cluster.wait_over(job), "COMPLETED", "state")
+    got = cluster.output(job)
+    equal(hashlib.sha256(got.encode()).hexdigest(), hashlib.sha256(source.encode()).hexdigest(), "output")
+
+
+@case("step.ends_when_srun_is_killed")
+def ends_when_srun_is_killed():
+    cluster = Cluster()
+    job = cluster.sbatch("""srun bash -c 'echo $$ > task; sleep 1000' &
+echo $! > srun
+wait
+[ -e more ] || until [ -e more ]; do sleep 0.1; done
+""")
+    wait_for(lambda: cluster.exists("task") and cluster.file("task").strip(), "the step runs")
+    task = int(cluster.file("task"))
+    os.kill(int(cluster.file("srun")), signal.SIGKILL)
+    wait_for(lambda: not alive(task), "the task is gone")
+    open(os.path.join(cluster.work, "more"), "w").close()
+    equal(cluster.wait_over(job), "COMPLETED", "state")
+
+
+@case("step.standard_input")
+def standard_input():
+    cluster = Cluster()
+    text = "".join(f"line {i}\n" for i in range(30000))
+    result = cluster.run("srun", "-n2", "cat", stdin=text)
+    equal(result.code, 0, f"exit code ({result.err})")
+    equal(len(result.out), 2 * len(text), "length of what two tasks copied")
+
+
+@case("step.exit_codes")
+def exit_codes():
+    cluster = Cluster()
+    equal(cluster.run("srun", "sh", "-c", "exit 7").code, 7, "exit 7")
+    equal(cluster.run("srun", "sh", "-c", "kill -9 $$").code, 137, "signal 9")
+    missing = cluster.run("srun", "no-such-program")
+    equal(missing.code, 2, f"no such program ({missing.err})")
+    check("no-such-program" in missing.err, f"it does not name the program: {missing.err}")
+
+
+@case("step.out_of_memory")
+def step_out_of_memory():
+    need_root()
+    cluster = Cluster()
+    result = cluster.run("srun", "--mem=64M", "python3", "-c", "x = bytearray(300 << 20); print(len(x))")
+    check(result.code != 0, f"it did not fail: {result}")
+    check("ut of memory" in result.err.lower() or "oom" in result.err.lower(), f"it does not say why: {result.err}")
+
+
+@case("step.leaves_no_process")
+def leaves_no_process():
+    cluster = Cluster()
+    result = cluster.run("srun", "bash", "-c", "setsid sleep 1234 > /dev/null 2>&1 & echo $!")
+    equal(result.code, 0, "exit code")
+    wait_for(lambda: not alive(int(result.out)), "what the task left is gone")
+
+
+@case("job.of_an_ordinary_user")
+def of_an_ordinary_user():
+    user = ordinary_user()
+    cluster = Cluster()
+    job = cluster.sbatch("id -un; id -u; echo secret > mine; stat -c %U mine\n", user=user.pw_name)
+    equal(cluster.wait_over(job), "COMPLETED", "state")
+    equal(cluster.output(job), f"{user.pw_name}\n{user.pw_uid}\n{user.pw_name}\n", "output")
+    equal(os.stat(os.path.join(cluster.work, f"slurm-{job}.out")).st_uid, user.pw_uid, "owner of the output")
+    step = cluster.run("srun", "id", "-un", user=user.pw_name)
+    equal(step.out, f"{user.pw_name}\n", f"who runs a step ({step.err})")
+
+
+@case("job.work_folder_is_missing")
+def work_folder_is_missing():
+    cluster = Cluster()
+    job = cluster.sbatch("pwd > " + cluster.work + "/where\n", "-D", "/no/such/folder", "-o", "/dev/null")
+    equal(cluster.wait_over(job), "COMPLETED", "state")
+    equal(cluster.file("where"), "/tmp\n", "where it ran")
+
+
+@case("job.program_is_missing")
+def program_is_missing():
+    cluster = Cluster()
+    job = cluster.sbatch("#!/no/such/shell\n")
+    equal(cluster.wait_over(job), "FAILED", "state")
+
+
+@case("job.large_environment")
+def large_environment():
+    cluster = Cluster()
+    job = cluster.sbatch("echo ${#BIG}; srun bash -c 'echo ${#BIG}'\n", env={"BIG": "y" * 100_000})
+    equal(cluster.wait_over(job), "COMPLETED", f"state; output: {cluster.output(job)}")
+    equal(cluster.output(job), "100000\n100000\n", "output")
+
+
+@case("up.killed_leaves_nothing_after_the_next_start")
+def killed_up():
+    cluster = Cluster(nodes=2)
+    job = cluster.sbatch("sleep 1000\n")
+    cluster.wait_state(job, "RUNNING")
+    cluster.process.kill()
+    cluster.process.wait()
+    cluster.process = None
+    wait_for(lambda: not processes_with(cluster.dir), "daemons and work have ended")
+    cluster.start()
+    equal(cluster.leftovers(), cluster_processes(cluster), "left behind by the first")
+    job = cluster.sbatch("echo again\n")
+    equal(cluster.wait_over(job), "COMPLETED", "state")
+
+
+def cluster_processes(cluster):
+    """All that a running cluster has is not left behind: only namespaces of the dead count."""
+    return [f"process {pid}" for pid in processes_with(cluster.dir)]
+
+
+@case("up.jobs_outlive_it")
+def jobs_outlive_it():
+    cluster = Cluster("--shared-network", ephemeral=False)
+    job = cluster.sbatch("echo one; until [ -e go ]; do sleep 0.1; done; echo two\n")
+    wait_for(lambda: cluster.exists(f"slurm-{job}.out") and "one" in cluster.output(job), "it runs")
+    cluster.stop()
+    open(os.path.join(cluster.work, "go"), "w").close()
+    wait_for(lambda: "two" in cluster.output(job), "it goes on without daemons")
+    cluster.log_path += ".2"
+    cluster.start()
+    equal(cluster.wait_over(job), "COMPLETED", "state")
+
+
+@case("up.as_an_ordinary_user")
+def as_an_ordinary_user():
+    user = ordinary_user()
+    probe = subprocess.run(["test", "-x", os.path.join(BIN or "/", "phalanx")], user=user.pw_name)
+    if probe.returncode != 0:
+        from harness import Skip
+        raise Skip("this user cannot reach the build folder")
+    cluster = Cluster("--nodes=2", user=user.pw_name)
+    job = cluster.sbatch("hostname; id -un\n", "-w", "n2", user=user.pw_name)
+    equal(cluster.wait_over(job), "COMPLETED", "state")
+    check(user.pw_name in cluster.output(job), f"output: {cluster.output(job)}")
+
+
+@case("up.with_slurm_conf")
+def with_slurm_conf():
+    conf = """ClusterName=lab
+SlurmctldHost=head
+GresTypes=gpu
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+KillWait=2
+DefMemPerCPU=100
+NodeName=g[1-2] CPUs=16 Sockets=2 CoresPerSocket=8 RealMemory=8000 Gres=gpu:h100:4 Feature=ib
+NodeName=c1 CPUs=8 RealMemory=4000
+PartitionName=gpu Nodes=g[1-2] Default=YES MaxTime=1:00:00
+PartitionName=cpu Nodes=c1
+"""
+    cluster = Cluster(conf=conf)
+    info = cluster.run("sinfo", "-h", "-N", "-o", "%N %P %c %m %G %f")
+    lines = sorted(info.out.split("\n"))
+    check(any(line.startswith("g1 gpu* 16 8000 gpu:h100:4") for line in lines), f"sinfo: {info.out}")
+    job = cluster.sbatch("trap '' TERM; echo $SLURM_JOB_GPUS; while :; do sleep 1; done\n", "--gres=gpu:h100:2")
+    cluster.wait_state(job, "RUNNING")
+    wait_for(lambda: cluster.output(job).strip(), "it runs")
+    cluster.run("scancel", job)
+    check(cluster.wait_over(job).startswith("CANCELLED"), "state")
+
+
+@case("up.leaves_no_control_group")
+def leaves_no_control_group():
+    need_root()
+    cluster = Cluster(nodes=2)
+    job = cluster.sbatch("srun true\n")
+    equal(cluster.wait_over(job), "COMPLETED", "state")
+    before = set(glob.glob("/sys/fs/cgroup/**/phalanx/n[12]-*", recursive=True))
+    agents = [cluster.daemon("agent", node) for node in ("n1", "n2")]
+    check(all(agents), "the agents run")
+    cluster.stop()
+    after = set(glob.glob("/sys/fs/cgroup/**/phalanx/n[12]-*", recursive=True))
+    check(len(before - after) > 0 or not before, f"control groups are left: {sorted(after)[:3]}")
