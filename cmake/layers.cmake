@@ -27,16 +27,20 @@ function(edge_library name)
   phalanx_room(${name} FALSE ${ARGN})
 endfunction()
 
-# room_test(place SOURCES fit_test.cc): builds place_test and registers each of its cases with CTest.
+# room_test(place SOURCES fit_test.cc): builds place_test and registers each of its cases with CTest. PATHS lists those
+# of the sources that ask where the tree is (PHALANX_SOURCE_DIR, PHALANX_BINARY_DIR): all others compile to the same
+# object wherever the tree stands, so that a compiler cache serves every clone.
 function(room_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PATHS" ${ARGN})
   if(PHALANX_NO_TESTS)
     return()
   endif()
   add_executable(${name}_test ${arg_SOURCES})
   target_link_libraries(${name}_test PRIVATE ${name} ${arg_DEPENDS} GTest::gtest_main)
-  target_compile_definitions(${name}_test PRIVATE PHALANX_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                             PHALANX_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  if(arg_PATHS)
+    set_property(SOURCE ${arg_PATHS} APPEND PROPERTY COMPILE_DEFINITIONS PHALANX_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                 PHALANX_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  endif()
   gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 120)
 endfunction()

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 
 #include "base/text.h"
@@ -35,8 +36,7 @@ StepRun::StepRun(const Session& session, StepSetup setup)
     handler.gone = [this, i](const std::string& why) { gone(i, why); };
     handler.open = [this, i] {
       feeds_[i].sent = feeds_[i].taken;
-      feeds_[i].ended = false;
-      pump_input(i);
+      feeds_[i].ended = feeds_[i].ready = false;
     };
     links_.push_back(std::make_unique<StepLink>(loop_, setup_.step.nodes[i],
                                                 std::move(setup_.launches[i]), std::move(handler)));
@@ -81,17 +81,21 @@ StepEnd StepRun::run() {
 void StepRun::heard(std::size_t node, const StepNotice& notice) {
   if (const auto* started = std::get_if<StepTaskStarted>(&notice)) {
     Task& task = tasks_[started->rank];
-    if (task.state == TaskState::waiting) task.state = TaskState::running;
+    if (task.state != TaskState::waiting) return;  // told again after a reconnect
+    task.state = TaskState::running;
+    feeds_[node].ready = true;
+    pump_input(node);
   } else if (const auto* exit = std::get_if<StepTaskExited>(&notice)) {
     exited(*exit);
   } else if (const auto* taken = std::get_if<StepStdinTaken>(&notice)) {
     Feed& feed = feeds_[node];
+    feed.ready = true;
     feed.taken = std::max(feed.taken, taken->taken);
     feed.closed = feed.closed || taken->closed;
     pump_input(node);
     ask_input();
   } else if (const auto* said = std::get_if<StepSaid>(&notice)) {
-    output_->write(setup_.step.nodes[node].ranks.front(), 2, said->text + "\n");
+    std::fprintf(stderr, "slurmstepd-%s: %s\n", links_[node]->name().c_str(), said->text.c_str());
   } else if (const auto* refused = std::get_if<StepRefused>(&notice)) {
     session_.error(format("Task launch for {} failed on node {}: {}", id(), links_[node]->name(),
                           refused->why));
@@ -223,7 +227,7 @@ void StepRun::more_input(const std::string& bytes) {
 
 void StepRun::pump_input(std::size_t node) {
   Feed& feed = feeds_[node];
-  if (setup_.input < 0 || links_[node]->done()) return;
+  if (setup_.input < 0 || !feed.ready || links_[node]->done()) return;
   const std::uint64_t end = buffer_at_ + buffer_.size();
   if (feed.sent < end && !feed.closed &&
       links_[node]->send_input(feed.sent, std::string_view(buffer_).substr(feed.sent - buffer_at_)))

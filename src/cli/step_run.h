@@ -83,6 +83,7 @@ class StepRun {
 
   struct Feed {  // how far one node is with the input
     std::uint64_t sent = 0, taken = 0;
+    bool ready = false;  // its agent has somewhere to put input
     bool ended = false, closed = false;
   };
   std::vector<Feed> feeds_;

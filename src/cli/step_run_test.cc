@@ -161,7 +161,9 @@ TEST_F(StepRunTest, LosesAndRepeatsNothingWhenTheAgentComesBack) {
 }
 
 TEST_F(StepRunTest, FeedsInputToItsEnd) {
-  FakeAgent agent([](const FakeAgent::Socket&, int) {});
+  FakeAgent agent([](const FakeAgent::Socket& socket, int) {
+    FakeAgent::say(socket, StepTaskStarted{0, 100});
+  });
   agent.on_command = [](const FakeAgent::Socket& socket, const StepCommand& command) {
     if (!std::holds_alternative<StepStdinEof>(command)) return;
     FakeAgent::say(socket, StepTaskExited{0, 0, 0, false});

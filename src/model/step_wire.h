@@ -14,7 +14,8 @@
 // `offset` counts the bytes of that stream before this frame. Nothing is lost over a reconnect: the
 // agent keeps output until Received covers it and repeats the rest with its old offsets; srun drops
 // what it has. For input the rank is kAllRanks: it goes to every task of the node whose `in` is
-// stream. srun repeats input from StdinTaken.taken on, and has at most kStepWindow bytes in flight.
+// stream. srun sends input once a task has started, has at most kStepWindow bytes in flight, and
+// after a reconnect waits for StdinTaken and repeats input from `taken` on.
 //
 // Ended is the last frame: every task has exited and all output was sent. srun then closes with
 // 1000, which acknowledges everything. If srun is gone for kStepReconnect the agent ends the step

@@ -55,6 +55,7 @@ struct Seat {
   std::int64_t tasks = 0;   // at most
   std::int64_t spread = 0;  // free devices for gpus_in_all
   bool required = false;
+  std::ptrdiff_t order = 0;  // in the partition as configured: the order of ranks
 };
 
 bool node_part_fits(const NodeFree& free, const TaskGroup& group) {
@@ -111,11 +112,15 @@ std::vector<Seat> seats(const Board& board, const Scope& scope, const TaskGroup&
                   std::none_of(group.constraint.any_of.begin(), group.constraint.any_of.end(),
                                [&](const auto& all) { return has_features(node, all); }))
       continue;
-    Seat seat{id, &free, tasks_on(free, group), 0, false};
+    Seat seat{id, &free, tasks_on(free, group), 0, false, 0};
     if (seat.tasks == 0) continue;
     if (!group.gpus_in_all.empty() && (seat.spread = spread_devices(free, group)) == 0) continue;
     seat.required = std::find(group.required_nodes.begin(), group.required_nodes.end(),
                               node.spec.name) != group.required_nodes.end();
+    if (scope.partition) {
+      const std::vector<std::string>& names = scope.partition->nodes;
+      seat.order = std::find(names.begin(), names.end(), node.spec.name) - names.begin();
+    }
     out.push_back(seat);
   }
   return out;
@@ -177,7 +182,9 @@ std::optional<std::vector<Seat>> pick_seats(const std::vector<Seat>& ordered, st
 
 // Fills the first nodes and leaves at least one task (and one device) for each that follows.
 std::vector<NodeShare> share_out(std::vector<Seat> picked, const TaskGroup& group) {
-  std::sort(picked.begin(), picked.end(), [](const Seat& a, const Seat& b) { return a.id < b.id; });
+  std::sort(picked.begin(), picked.end(), [](const Seat& a, const Seat& b) {
+    return std::pair(a.order, a.id) < std::pair(b.order, b.id);
+  });
   std::int64_t tasks = group.tasks;
   std::int64_t devices = 0;
   for (const GpuRequest& request : group.gpus_in_all) devices += request.count;

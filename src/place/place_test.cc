@@ -43,6 +43,13 @@ TEST(Fit, AsFewNodesAsPossible) {
   EXPECT_EQ(placed(state, gang("4x1")), "n3:0,1,2,3*4");
 }
 
+// The first host name of the job's list is where rank 0 is, whichever agent joined first.
+TEST(Fit, RanksFollowTheConfiguredOrderOfNodes) {
+  State state = cluster("n2:2 n1:2");
+  state.config.partitions[0].nodes = {"n1", "n2"};
+  EXPECT_EQ(placed(state, gang("2x2")), "n1:0,1*1 n2:0,1*1");
+}
+
 TEST(Fit, TasksPerNodeAndNodesAreKept) {
   const State state = cluster("n1:8 n2:8 n3:8");
   TaskGroup group = gang("4x1");

@@ -134,6 +134,7 @@ class Cluster:
 
     def start(self):
         log = open(self.log_path, "a")
+        self.log_begin = log.tell()
         self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                         start_new_session=True, user=self.user)
         log.close()
@@ -145,7 +146,9 @@ class Cluster:
         return "phalanx: ready" in self.log()
 
     def log(self):
+        """What the daemons have said since the last start."""
         with open(self.log_path) as file:
+            file.seek(self.log_begin)
             return file.read()
 
     def daemon(self, kind, node=None):

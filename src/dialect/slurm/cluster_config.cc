@@ -31,6 +31,18 @@ std::vector<Device> devices_of(const NodeInventory& inventory) {
   return devices;
 }
 
+// What slurm.conf alone says: for nodes that gres.conf leaves to the agent.
+std::vector<Device> devices_of(const std::vector<NodeGres>& gres) {
+  std::vector<Device> devices;
+  for (const NodeGres& entry : gres) {
+    if (!iequals(entry.name, "gpu")) continue;
+    Device device;
+    device.type = entry.type;
+    devices.insert(devices.end(), entry.count, device);
+  }
+  return devices;
+}
+
 NodeSpec node_of(const NodeConf& conf, const std::vector<NodeInventory>& inventories) {
   NodeSpec spec;
   spec.name = conf.name;
@@ -45,6 +57,7 @@ NodeSpec node_of(const NodeConf& conf, const std::vector<NodeInventory>& invento
   spec.weight = conf.weight;
   for (const NodeInventory& inventory : inventories)
     if (inventory.node == conf.name) spec.devices = devices_of(inventory);
+  if (spec.devices.empty()) spec.devices = devices_of(conf.gres);
   return spec;
 }
 

@@ -42,6 +42,13 @@ TEST(ClusterConfig, NodesHaveTheDevicesOfBothFiles) {
   EXPECT_EQ(node.devices[3].minor, 3);
 }
 
+TEST(ClusterConfig, WithoutGresConfTheCountsOfSlurmConfHold) {
+  const auto lab = translate(kLab);
+  ASSERT_EQ(lab.value.nodes[0].devices.size(), 8U);
+  EXPECT_EQ(lab.value.nodes[0].devices[0].type, "rtxpro6000");
+  EXPECT_EQ(lab.value.nodes[0].devices[0].minor, -1);
+}
+
 TEST(ClusterConfig, PartitionsTakeTheClustersDefaults) {
   const auto lab = translate(kLab);
   ASSERT_EQ(lab.value.partitions.size(), 2U);
