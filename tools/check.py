@@ -36,6 +36,7 @@ import house
 
 STAGES = ["packages", "format", "tidy", "release", "purity", "headers", "asan", "tsan", "lint", "fuzz", "e2e", "mutants"]
 QUICK = ["packages", "format", "tidy", "dev"]
+ORDER = ["packages", "format", "tidy", "dev", *STAGES[3:]]
 THREADED_ROOMS = ["store", "net", "server", "agent"]
 LOGS = house.ROOT / "build" / "check"
 STAGE_SECONDS = 45 * 60
@@ -207,16 +208,24 @@ class Check:
             self.ctest("dev")
 
     def asan(self):
-        if self.configure("asan"):
+        if not self.configure("asan"):
+            return
+        if self.given.asan == "all":
             self.build("asan", [])
             self.ctest("asan")
+            return
+        rooms = self.given.asan.split(",")
+        programs = self.programs("asan")
+        if self.build("asan", [programs[f"{room}_test"] for room in rooms]):
+            self.ctest("asan", ["-R", room_tests(rooms)])
 
     def tsan(self):
         if not self.configure("tsan"):
             return
         programs = self.programs("tsan")
-        rooms = [room for room in THREADED_ROOMS if f"{room}_test" in programs]
-        for room in THREADED_ROOMS:
+        wanted = THREADED_ROOMS if self.given.tsan == "all" else self.given.tsan.split(",")
+        rooms = [room for room in wanted if f"{room}_test" in programs]
+        for room in wanted:
             if room not in rooms:
                 self.skipped(f"tsan {room}", "this room has no tests")
         if rooms and self.build("tsan", [programs[f"{room}_test"] for room in rooms]):
@@ -252,7 +261,7 @@ class Check:
         if not (house.ROOT / "build/release/bin/phalanx").is_file():
             self.failed("e2e", "build/release/bin/phalanx was not built")
             return
-        done = self.run("e2e", ["test/e2e/run"])
+        done = self.run("e2e", ["test/e2e/run", "--bin", "build/release/bin"])
         bad = self.count_lines("e2e", done)
         if not done.good and not bad:
             self.failed("e2e", done.output)
@@ -321,6 +330,9 @@ def main():
     options.add_argument("--fuzz", nargs="?", type=int, const=20, metavar="SECONDS",
                          help="libFuzzer, so long for each fuzzer (20)")
     options.add_argument("--mutants", default="3", metavar="N|all", help="how many planted faults (3)")
+    options.add_argument("--asan", default="all", metavar="ROOMS", help="only the tests of these rooms, by commas (all)")
+    options.add_argument("--tsan", default="all", metavar="ROOMS",
+                         help=f"only the tests of these rooms, by commas ({','.join(THREADED_ROOMS)})")
     options.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000),
                          help="draws the mutants; printed")
     options.add_argument("--jobs", type=int, default=house.cpus(), help="compilers and tests at a time")
@@ -331,7 +343,7 @@ def main():
         unknown = set(named) - set(STAGES) - set(QUICK)
         if unknown:
             options.error(f"no such stage: {', '.join(sorted(unknown))}")
-        stages = [s for s in [*STAGES, "dev"] if s in named]
+        stages = [s for s in ORDER if s in named]
     elif not given.fuzz and not given.quick:
         stages = [s for s in STAGES if s != "fuzz"]
     given.fuzz = given.fuzz or 20

@@ -31,11 +31,14 @@ class Agent {
  private:
   void carry_out(const std::vector<node::Action>& actions);
   void carry_out(const node::Action& action);
-  void found(const node::OsResult& result) { carry_out(node_.os(node_now(), result)); }
+  void found(const node::OsResult& result);
   void tell(const Report& report);
   NodeReport greeting();
   void set_timer();
   void look_at_devices();
+  [[nodiscard]] bool has_gpus() const {
+    return !options_.emulated && !discovery_.spec.devices.empty();
+  }
   void stop();
   void leave();
 
@@ -70,8 +73,7 @@ Status Agent::start() {
     std::fprintf(stderr, "phalanx agent %s: %s\n", discovery_.spec.name.c_str(), warning.c_str());
   carry_out(node_.restore(node_now(), rooms_.restore()));
   link_.start();
-  if (!options_.emulated && !discovery_.spec.devices.empty())
-    devices_timer_ = loop_.after(kLookAtDevices, [this] { look_at_devices(); });
+  if (has_gpus()) devices_timer_ = loop_.after(kLookAtDevices, [this] { look_at_devices(); });
   return {};
 }
 
@@ -86,6 +88,12 @@ NodeReport Agent::greeting() {
   const std::vector<std::string> more = rooms_.warnings();
   report.warnings.insert(report.warnings.end(), more.begin(), more.end());
   return report;
+}
+
+// Before a device is given away, everybody hears of what remains on it.
+void Agent::found(const node::OsResult& result) {
+  if (std::holds_alternative<node::RoomGone>(result) && has_gpus()) look_at_devices();
+  carry_out(node_.os(node_now(), result));
 }
 
 void Agent::tell(const Report& report) {

@@ -88,7 +88,6 @@ std::string Rooms::group_of(const Room& room, StepNumber step) {
 }
 
 // --- making room
-// ------------------------------------------------------------------------------------------------
 
 CgroupLimits Rooms::job_limits(const LaunchOrder& order) const {
   CgroupLimits limits;
@@ -125,7 +124,6 @@ void Rooms::went(const Fence& fence) {
 }
 
 // --- starting
-// ------------------------------------------------------------------------------------------------
 
 // phalanx-spawn may have ended in between: it is started again, and a unit is never started twice.
 void Rooms::ask_spawn(std::shared_ptr<spawn::Start> request, int tries, OnStart done) {
@@ -232,7 +230,6 @@ Unit* Rooms::unit(const node::UnitKey& key) {
 }
 
 // --- restoring
-// ------------------------------------------------------------------------------------------------
 
 std::vector<node::Node::Found> Rooms::restore() {
   std::vector<node::Node::Found> found;
@@ -257,7 +254,6 @@ std::vector<node::Node::Found> Rooms::restore() {
 }
 
 // --- ending
-// ------------------------------------------------------------------------------------------------
 
 void Rooms::signal(const node::UnitKey& key, int signal, bool shell_only) {
   if (Unit* unit = this->unit(key))

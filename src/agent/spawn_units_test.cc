@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "agent/testing/spawn_fixture.h"
+#include "base/text.h"
 
 namespace phalanx::agent::testing {
 namespace {
@@ -31,7 +32,7 @@ TEST_P(UnitTest, KillReachesADaemonThatIgnoresSignals) {
   run_until(
       [&] { return unit->all_exited && !unit->out[0].empty() && unit->out[0].back() == '\n'; },
       "the daemon");
-  const pid_t daemon = std::stoi(unit->out[0]);
+  const auto daemon = static_cast<pid_t>(parse_int(trim(unit->out[0])).value_or(0));
   EXPECT_EQ(WEXITSTATUS(unit->exited.at(0).status), 4);
   EXPECT_FALSE(unit->empty.has_value());
   unit->link->signal(spawn::kAllTasks, SIGTERM, Scope::Tree, 1);

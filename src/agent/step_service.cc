@@ -74,7 +74,6 @@ Status StepService::listen(const std::string& socket) {
 }
 
 // --- who may
-// ------------------------------------------------------------------------------------------------
 
 Result<StepGrant> StepService::granted(const net::Request& request) const {
   constexpr std::string_view kBearer = "Bearer ";
@@ -116,7 +115,6 @@ void StepService::opened(const std::shared_ptr<net::WebSocket>& socket, const St
 }
 
 // --- steps
-// ------------------------------------------------------------------------------------------------
 
 void StepService::first(const std::shared_ptr<net::WebSocket>& socket, const StepGrant& grant,
                         const std::string& message) {

@@ -11,6 +11,7 @@ namespace phalanx::agent {
 namespace {
 
 constexpr Duration kIsItDead = seconds(1);
+constexpr std::size_t kMostEarly = std::size_t{1} << 20;
 constexpr Duration kForceAfter = seconds(30);  // Slurm's KillWait
 
 bool process_is_gone(pid_t pid) { return pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH; }
@@ -40,7 +41,6 @@ Unit::Handler StepSession::handler() {
 }
 
 // --- srun comes and goes
-// ------------------------------------------------------------------------------------------------
 
 void StepSession::connect(std::shared_ptr<net::WebSocket> socket, bool again) {
   reconnect_.cancel();
@@ -49,16 +49,15 @@ void StepSession::connect(std::shared_ptr<net::WebSocket> socket, bool again) {
   const std::weak_ptr alive = alive_;
   const std::weak_ptr<net::WebSocket> mine = socket_;
   socket_->on_message([this, alive](const std::string& message, net::WebSocket::Kind kind) {
-    if (alive.expired()) return;
-    if (kind == net::WebSocket::Kind::Binary) return input(message);
-    const auto decoded = codec::decode<StepCommand>(message);
-    if (decoded.ok()) return command(*decoded);
-    socket_->close(1008, "not a command of this version: " + decoded.error().message);
+    if (!alive.expired()) received(message, kind);
   });
   socket_->on_close([this, alive, mine](const net::WebSocket::Closed& how) {
     if (alive.expired() || mine.lock() != socket_) return;
     closed(how.code == 1000);
   });
+  replayed_ = false;
+  early_.clear();
+  early_bytes_ = 0;
   if (!again) return;
   for (Task& task : tasks_) task = {};
   ended_ = over_ = false;
@@ -69,6 +68,7 @@ void StepSession::connect(std::shared_ptr<net::WebSocket> socket, bool again) {
 void StepSession::closed(bool acknowledged) {
   const pid_t pid = socket_->peer().pid;
   socket_.reset();
+  early_.clear();
   if (acknowledged && ended_) {
     acknowledged_ = true;
     return drop_if_over();
@@ -112,7 +112,6 @@ void StepSession::refuse(const std::string& why) {
 }
 
 // --- what srun wants
-// ------------------------------------------------------------------------------------------------
 
 void StepSession::launch(const StepGrant& grant, spawn::Start request) {
   starting_ = true;
@@ -135,6 +134,19 @@ void StepSession::begun(const Result<spawn::StartReply>& reply) {
   if (!reply.ok()) return refuse(reply.error().message);
   if (reply->verdict == spawn::Verdict::Gone) return refuse("this step has run here before");
   refuse(sentence(reply->stage, reply->error, reply->detail));
+}
+
+void StepSession::received(const std::string& message, net::WebSocket::Kind kind) {
+  if (!replayed_) {
+    early_bytes_ += message.size();
+    if (early_bytes_ > kMostEarly) return socket_->close(1008, "more input than was agreed on");
+    early_.emplace_back(message, kind);
+    return;
+  }
+  if (kind == net::WebSocket::Kind::Binary) return input(message);
+  const auto decoded = codec::decode<StepCommand>(message);
+  if (decoded.ok()) return command(*decoded);
+  socket_->close(1008, "not a command of this version: " + decoded.error().message);
 }
 
 void StepSession::command(const StepCommand& command) {
@@ -169,7 +181,6 @@ void StepSession::input(std::string_view bytes) {
 }
 
 // --- what happens in the unit
-// ------------------------------------------------------------------------------------------------
 
 void StepSession::heard(const UnitEvent& event) {
   if (const auto* info = std::get_if<spawn::UnitInfo>(&event)) {
@@ -198,6 +209,9 @@ void StepSession::heard(const UnitEvent& event) {
     tasks_.at(end->task).at_end.at(end->stream - 1U) = true;
   } else if (const auto* taken = std::get_if<spawn::StdinTaken>(&event)) {
     input_taken(*taken);
+  } else if (std::holds_alternative<spawn::Replayed>(event)) {
+    replayed_ = true;
+    for (const auto& [message, kind] : std::exchange(early_, {})) received(message, kind);
   } else if (std::holds_alternative<SupervisorLost>(event)) {
     supervisor_lost();
   }

@@ -62,6 +62,7 @@ class StepSession {
   void relay(const spawn::Output& output);
   void input_taken(const spawn::StdinTaken& taken);
   void end_if_complete();
+  void received(const std::string& message, net::WebSocket::Kind kind);
   void command(const StepCommand& command);
   void input(std::string_view frame);
   void say(const StepNotice& notice);
@@ -77,6 +78,10 @@ class StepSession {
   StepRecord record_;
   std::vector<Task> tasks_;
   std::shared_ptr<net::WebSocket> socket_;
+  // Until the unit has told where it stands, what srun sends waits here.
+  bool replayed_ = false;
+  std::vector<std::pair<std::string, net::WebSocket::Kind>> early_;
+  std::size_t early_bytes_ = 0;
   std::int32_t worst_code_ = 0, worst_signal_ = 0;
   bool out_of_memory_ = false;
   bool starting_ = false, refused_ = false, over_ = false, told_ = false, ended_ = false,

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "cli/submission.h"
-#include "dialect/slurm/translate.h"
+#include "dialect/slurm/slurm.h"
 
 namespace phalanx::cli {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "base/codec.h"
 #include "base/diagnostic.h"
-#include "dialect/slurm/grammar.h"
+#include "dialect/slurm/slurm.h"
 #include "net/net.h"
 
 namespace phalanx::cli {

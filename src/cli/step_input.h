@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "net/loop.h"
+#include "net/net.h"
 
 namespace phalanx::cli {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "dialect/slurm/environment.h"
+#include "dialect/slurm/slurm.h"
 
 namespace phalanx::cli {
 namespace {

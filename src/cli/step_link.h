@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "dialect/slurm/client_wire.h"
+#include "dialect/slurm/slurm.h"
 #include "model/step_wire.h"
 #include "net/net.h"
 

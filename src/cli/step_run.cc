@@ -76,7 +76,6 @@ StepEnd StepRun::run() {
 }
 
 // --- what the agents say
-// -------------------------------------------------------------------------------------
 
 void StepRun::heard(std::size_t node, const StepNotice& notice) {
   if (const auto* started = std::get_if<StepTaskStarted>(&notice)) {
@@ -160,7 +159,6 @@ void StepRun::say_goodbye() {
 }
 
 // --- messages
-// ---------------------------------------------------------------------------------------------
 
 void StepRun::report() {
   report_due_ = false;
@@ -215,7 +213,6 @@ StepEnd StepRun::result() const {
 }
 
 // --- input
-// ---------------------------------------------------------------------------------------------
 
 void StepRun::more_input(const std::string& bytes) {
   input_asked_ = false;
@@ -251,7 +248,6 @@ void StepRun::ask_input() {
 }
 
 // --- signals
-// ---------------------------------------------------------------------------------------------
 
 void StepRun::signalled(int signal) {
   if (signal == SIGWINCH) {

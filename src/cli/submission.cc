@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/text.h"
-#include "dialect/slurm/translate.h"
+#include "dialect/slurm/slurm.h"
 
 namespace phalanx::cli {
 namespace {

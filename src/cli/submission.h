@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/session.h"
-#include "dialect/slurm/client_wire.h"
+#include "dialect/slurm/slurm.h"
 
 namespace phalanx::cli {
 

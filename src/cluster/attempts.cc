@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "cluster/blame.h"
 #include "cluster/deadline.h"
 #include "cluster/decide.h"

@@ -19,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "cluster/invariants.h"  // IWYU pragma: export
 #include "model/input.h"
 
 namespace phalanx::cluster {

@@ -42,6 +42,7 @@ bool has_strays(const State& state, NodeId node, const std::vector<AttemptReport
 
 std::vector<AttemptReport> reports_of(const Heard::OfNode& heard) {
   std::vector<AttemptReport> reports;
+  reports.reserve(heard.attempts.size());
   for (const auto& [key, of_attempt] : heard.attempts) reports.push_back(of_attempt.report);
   return reports;
 }

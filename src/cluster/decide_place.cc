@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "cluster/decide.h"
 #include "reconcile/reconcile.h"

@@ -73,7 +73,6 @@ Result<ClusterPlan> plan_emulated(const UpOptions& options) {
 }
 
 // --- with slurm.conf
-// ------------------------------------------------------------------------------------------------
 
 Result<std::string> read_file(const std::string& path) {
   const std::ifstream file(path);

@@ -119,7 +119,6 @@ Up::Up(UpOptions options, ClusterPlan plan)
       client_(net::Endpoint::unix_socket(paths_.socket())) {}
 
 // --- starting
-// ------------------------------------------------------------------------------------------------
 
 Status Up::take_directories() {
   std::error_code error;
@@ -259,7 +258,6 @@ void Up::ready() {
 }
 
 // --- ending
-// ------------------------------------------------------------------------------------------------
 
 void Up::children_ended() {
   for (const auto& [child, how] : children_.reap()) {

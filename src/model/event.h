@@ -27,7 +27,6 @@ struct Configured {
 BOOST_DESCRIBE_STRUCT(Configured, (), (cluster, config))
 
 // --- nodes
-// -----------------------------------------------------------------------------------------------------
 struct NodeJoined {  // for the first time, or again under another boot id
   PHALANX_NAMED(NodeJoined);
   NodeId node;
@@ -80,7 +79,6 @@ struct NodeReturned {  // same boot, after suspicion or loss
 BOOST_DESCRIBE_STRUCT(NodeReturned, (), (node))
 
 // --- submissions
-// ------------------------------------------------------------------------------------------
 struct Submitted {  // a workload, or (array set) an array
   PHALANX_NAMED(Submitted);
   WorkloadId id;
@@ -140,7 +138,6 @@ BOOST_DESCRIBE_STRUCT(Cancelled, (),
                       (id, by, cause, exit_code, again, indexes, record, record_number))
 
 // --- attempts
-// ------------------------------------------------------------------------------------------------
 struct Placed {
   PHALANX_NAMED(Placed);
   WorkloadId id;
@@ -218,7 +215,6 @@ struct Archived {  // the archive has them: they leave State
 BOOST_DESCRIBE_STRUCT(Archived, (), (ids))
 
 // --- objects
-// -------------------------------------------------------------------------------------------------
 struct ObjectPut {
   PHALANX_NAMED(ObjectPut);
   Object object;

@@ -19,7 +19,6 @@
 namespace phalanx {
 
 // --- inputs
-// ------------------------------------------------------------------------------------------------------
 
 struct Configure {
   std::string cluster;  // an id for a new cluster; ignored once there is one
@@ -139,7 +138,6 @@ struct Input {
 };
 
 // --- outcomes
-// ----------------------------------------------------------------------------------------------------
 
 struct Reply {
   std::optional<Error> error;
@@ -153,7 +151,6 @@ struct Reply {
 };
 
 // --- effects
-// -----------------------------------------------------------------------------------------------------
 
 struct SendOrder {
   NodeId node;
@@ -173,7 +170,6 @@ struct Outcome {
 };
 
 // --- heard
-// -------------------------------------------------------------------------------------------------------
 
 // What agents told us and could tell us again: beside State, memory only, empty after a restart.
 // The shell records every report here before it gives the Input to decide (cluster::hear).

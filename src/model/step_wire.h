@@ -65,7 +65,6 @@ struct StepStreams {
 BOOST_DESCRIBE_STRUCT(StepStreams, (), (in, out, err))
 
 // --- srun to agent
-// -----------------------------------------------------------------------------------------------
 
 struct StepWindow {
   PHALANX_NAMED(Window);
@@ -116,7 +115,6 @@ using StepCommand =
     std::variant<StepLaunch, StepAttach, StepSignal, StepWindow, StepStdinEof, StepReceived>;
 
 // --- agent to srun
-// -----------------------------------------------------------------------------------------------
 
 struct StepTaskStarted {
   PHALANX_NAMED(Started);

@@ -28,7 +28,6 @@ struct Fence {
 BOOST_DESCRIBE_STRUCT(Fence, (), (cluster, workload, attempt, boot))
 
 // --- controller to agent
-// -------------------------------------------------------------------------------------
 
 // What one node needs to run its part. The core names blobs; target/ fills in their contents on the
 // way out.
@@ -101,7 +100,6 @@ BOOST_DESCRIBE_STRUCT(Forget, (), (fence))
 using Order = std::variant<Prepare, Go, SignalOrder, Stop, Release, Forget>;
 
 // --- agent to controller
-// -------------------------------------------------------------------------------------
 
 // preparing → prepared → running → exited (the batch script or command is over, or nothing ever
 // runs by itself) → gone (no process, no cgroup: devices may be given away). refused: preparing or
@@ -170,7 +168,6 @@ BOOST_DESCRIBE_STRUCT(Heartbeat, (), (load_milli, free_memory))
 using Report = std::variant<NodeReport, AttemptReport, DevicesReport, Heartbeat>;
 
 // --- srun to agents
-// --------------------------------------------------------------------------------------------
 
 // What the core granted to a step on one node: the claims of the token that srun shows to that
 // node's agent. The agent believes these and nothing else that srun says about devices, ranks or

@@ -163,7 +163,8 @@ struct WebSocketAccess {
     }
     impl.close_timer.cancel();
     error_code ignored;
-    impl.stream.next_layer().close(ignored);  // NOLINT(bugprone-unused-return-value)
+    impl.stream.next_layer().close(
+        ignored);  // NOLINT(bugprone-unused-return-value): it closes anyway
     const auto callback = std::exchange(impl.on_close, nullptr);
     drop_callbacks(impl);
     if (callback) callback(closed);
@@ -223,7 +224,7 @@ void accept_websocket(Loop& loop, Fd fd, const UpgradeRequest& request, WebSocke
   WebSocket::Impl& impl = WebSocketAccess::of(socket);
   error_code error;
   impl.stream.next_layer().assign(Protocol(family, 0), fd.get(),
-                                  error);  // NOLINT(bugprone-unused-return-value)
+                                  error);  // NOLINT(bugprone-unused-return-value): it closes anyway
   if (error) return;
   (void)fd.release();
   configure(impl.stream, impl.options, beast::role_type::server);
@@ -309,7 +310,7 @@ class Opening : public std::enable_shared_from_this<Opening> {
       return fail_later(unavailable(last ? last.message() : "no address"));
     error_code ignored;
     Socket& socket = impl().stream.next_layer();
-    socket.close(ignored);  // NOLINT(bugprone-unused-return-value)
+    socket.close(ignored);  // NOLINT(bugprone-unused-return-value): it closes anyway
     socket.async_connect(addresses_[next_++], [self = shared_from_this()](error_code error) {
       if (error) return self->connect_next(error);
       self->shake_hands();
@@ -322,8 +323,9 @@ class Opening : public std::enable_shared_from_this<Opening> {
       impl().peer = std::move(*peer);
     if (endpoint_.kind == Endpoint::Kind::Tcp) {
       error_code ignored;
-      impl().stream.next_layer().set_option(asio::ip::tcp::no_delay(true),
-                                            ignored);  // NOLINT(bugprone-unused-return-value)
+      impl().stream.next_layer().set_option(
+          asio::ip::tcp::no_delay(true),
+          ignored);  // NOLINT(bugprone-unused-return-value): it closes anyway
     }
     configure(impl().stream, impl().options, beast::role_type::client);
     impl().stream.set_option(beast::websocket::stream_base::decorator(
@@ -360,7 +362,8 @@ class Opening : public std::enable_shared_from_this<Opening> {
     timer_.cancel();
     resolver_.cancel();
     error_code ignored;
-    impl().stream.next_layer().close(ignored);  // NOLINT(bugprone-unused-return-value)
+    impl().stream.next_layer().close(
+        ignored);  // NOLINT(bugprone-unused-return-value): it closes anyway
     error.message =
         format("cannot open a WebSocket to {}: {}", to_string(endpoint_), error.message);
     std::exchange(done_, nullptr)(std::move(error));

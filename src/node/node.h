@@ -28,7 +28,6 @@ struct UnitKey {
 };
 
 // --- what the shell is told to do
-// -----------------------------------------------------------------------
 struct MakeRoom {
   Fence fence;
   LaunchOrder order;
@@ -54,7 +53,6 @@ struct Tell {
 using Action = std::variant<MakeRoom, StartBatch, SendSignal, KillAll, CleanUp, Tell>;
 
 // --- what the shell found
-// ---------------------------------------------------------------------------------
 struct RoomMade {
   Fence fence;
   std::string error;

@@ -12,7 +12,6 @@ constexpr Duration kTokenLife = hours(24);
 Error wrong_method(std::string_view method) { return invalid(format("use {} here", method)); }
 
 // --- agents
-// ------------------------------------------------------------------------------------------------
 
 bool is_agent(const Identity& who) { return who.kind == IdentityKind::certificate; }
 
@@ -35,7 +34,6 @@ void give_step_key(const Door& door, const Identity& who, const Answer& answer) 
 }
 
 // --- health
-// ------------------------------------------------------------------------------------------------
 
 void ready(const Door& door, const Answer& answer) {
   if (door.core.planning_stands_still()) {
@@ -124,7 +122,6 @@ void metrics(Door& door, const Answer& answer) {
 }
 
 // --- tokens
-// ------------------------------------------------------------------------------------------------
 
 struct TokenRequest {
   std::uint32_t uid = net::kNobody;  // for whom; absent: the caller

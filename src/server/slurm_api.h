@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/codec.h"
-#include "dialect/slurm/client_wire.h"
+#include "dialect/slurm/slurm.h"
 #include "server/door.h"
 
 namespace phalanx::server {

@@ -1,8 +1,7 @@
 // srun inside a job: the core grants the step, and the client gets a signed token for each node's
 // agent. The streams of its tasks never come this way.
 #include "base/text.h"
-#include "dialect/slurm/environment.h"
-#include "dialect/slurm/translate.h"
+#include "dialect/slurm/slurm.h"
 #include "server/slurm_api.h"
 
 namespace phalanx::server {

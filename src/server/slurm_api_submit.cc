@@ -3,9 +3,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "dialect/slurm/environment.h"
-#include "dialect/slurm/hostlist.h"
-#include "dialect/slurm/translate.h"
+#include "dialect/slurm/slurm.h"
 #include "plan/plan.h"
 #include "server/slurm_api.h"
 

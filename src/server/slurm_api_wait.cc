@@ -2,8 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "dialect/slurm/environment.h"
-#include "dialect/slurm/hostlist.h"
+#include "dialect/slurm/slurm.h"
 #include "server/slurm_api.h"
 
 namespace phalanx::server {

@@ -112,7 +112,6 @@ std::string Story::ledger() const {
 }
 
 // --- expectations
-// ------------------------------------------------------------------------------------------
 
 std::int64_t Story::measure(const Expectation& e) const {
   const Time end = horizon();

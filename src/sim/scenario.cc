@@ -118,7 +118,6 @@ constexpr Column<Play> kPlay[] = {
 };
 
 // --- reading rows
-// ------------------------------------------------------------------------------------------
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& known) {
   if (const auto near = nearest(word, known)) return format("; did you mean '{}'?", *near);
@@ -295,7 +294,6 @@ void read_table(Parsed<Scenario>& out, const Table& table) {
 }
 
 // --- what must hold between the tables
-// ------------------------------------------------------------------------------------------
 
 void check_work(Parsed<Scenario>& out) {
   std::set<std::string> names;

@@ -60,7 +60,6 @@ void Story::committed(const State& after, const Event& event) {
 }
 
 // --- work
-// ------------------------------------------------------------------------------------------
 
 void Story::on(const State&, Time at, const Submitted& e) {
   const auto row = e.spec->asked.find("row");
@@ -161,7 +160,6 @@ void Story::on(const State&, Time at, const Warned& e) {
 }
 
 // --- nodes
-// ------------------------------------------------------------------------------------------
 
 void Story::node_unusable(NodeId node, Time at, const std::string& mark) {
   for (const Bar& bar : bars_)
@@ -224,7 +222,6 @@ void Story::on(const State& s, Time at, const NodeUndrained& e) {
 }
 
 // --- moments
-// ------------------------------------------------------------------------------------------
 
 void Story::restarted() { tell(world_.now(), "restart", "controller"); }
 

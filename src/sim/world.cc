@@ -2,7 +2,6 @@
 
 #include "base/codec.h"
 #include "base/text.h"
-#include "cluster/invariants.h"
 
 namespace phalanx::sim {
 namespace {
@@ -29,7 +28,6 @@ void World::at(Time t, std::function<void()> what) {
 }
 
 // --- the loop
-// ------------------------------------------------------------------------------------------
 
 bool World::run(Time until) {
   for (int instants = 0; instants < kMostInstants; ++instants) {
@@ -85,7 +83,6 @@ void World::plan() {
 }
 
 // --- the controller
-// ------------------------------------------------------------------------------------------
 
 void World::ask(Identity who, InputKind what, Done done) {
   Request request{std::move(who), std::move(what), std::move(done)};
@@ -192,7 +189,6 @@ void World::check_replay() {
 }
 
 // --- machines and links
-// ------------------------------------------------------------------------------------------
 
 void World::add_machine(const MachineRow& row) {
   const std::string name = row.spec.name;

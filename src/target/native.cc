@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "dialect/slurm/environment.h"
+#include "dialect/slurm/slurm.h"
 #include "target/target.h"
 
 namespace phalanx::target {

@@ -87,6 +87,15 @@ def processes_with(text):
     return found
 
 
+def bin_for(user, folder):
+    """The build's bin folder, or a copy in `folder` where that user cannot reach it."""
+    if user is None or subprocess.run(["test", "-x", os.path.join(BIN, "phalanx")], user=user).returncode == 0:
+        return BIN
+    copy = os.path.join(folder, "bin")
+    shutil.copytree(BIN, copy, symlinks=True)
+    return copy
+
+
 class Result:
     def __init__(self, done):
         self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
@@ -109,7 +118,8 @@ class Cluster:
         self.run_dir = os.path.join(self.dir, "run")
         self.socket = os.path.join(self.run_dir, "controller.sock")
         self.log_path = os.path.join(self.dir, "log")
-        self.words = [os.path.join(BIN, "phalanx"), "up", "--state", self.state, "--run", self.run_dir]
+        self.bin = bin_for(user, self.dir)
+        self.words = [os.path.join(self.bin, "phalanx"), "up", "--state", self.state, "--run", self.run_dir]
         if ephemeral:
             self.words.append("--ephemeral")
         if conf is not None:
@@ -175,7 +185,7 @@ class Cluster:
     def start_daemon(self, words):
         words = [word for word in words if not word.startswith("--parent=")]
         log = open(self.log_path, "a")
-        process = subprocess.Popen([os.path.join(BIN, "phalanx"), *words[1:]], stdin=subprocess.DEVNULL, stdout=log,
+        process = subprocess.Popen([os.path.join(self.bin, "phalanx"), *words[1:]], stdin=subprocess.DEVNULL, stdout=log,
                                    stderr=log, start_new_session=True)
         log.close()
         self.others = getattr(self, "others", []) + [process]
@@ -210,7 +220,7 @@ class Cluster:
 
     def environment(self):
         keep = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "SRUN", "PHALANX"))}
-        keep["PATH"] = os.path.join(BIN, "slurm") + ":" + os.environ.get("PATH", "/usr/bin:/bin")
+        keep["PATH"] = os.path.join(self.bin, "slurm") + ":" + os.environ.get("PATH", "/usr/bin:/bin")
         keep["PHALANX_SOCKET"] = self.socket
         return keep
 

@@ -4,6 +4,7 @@
 //   <target>_fuzz --seed N FOLDER    one mutation
 //   <target>_fuzz FILE               one file
 #include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -99,7 +100,9 @@ int main(int argc, char** argv) {
   std::uint64_t first = 1;
   std::uint64_t last = kMutations;
   if (places.size() >= 2 && places[0] == "--seed") {
-    first = last = std::strtoull(places[1].c_str(), nullptr, 10);
+    const std::string& seed = places[1];
+    std::from_chars(seed.data(), seed.data() + seed.size(), first);
+    last = first;
     places.erase(places.begin(), places.begin() + 2);
   }
   std::signal(SIGABRT, last_words);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -77,7 +78,8 @@ std::vector<Process> scan_processes() {
   DIR* proc = ::opendir("/proc");
   if (proc == nullptr) return all;
   while (const dirent* entry = ::readdir(proc)) {
-    const pid_t pid = std::atoi(entry->d_name);
+    pid_t pid = 0;
+    std::from_chars(entry->d_name, entry->d_name + std::strlen(entry->d_name), pid);
     Process process;
     if (pid > 0 && read_process(pid, process) && process.state != 'Z') all.push_back(process);
   }

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/text.h"
+
 namespace phalanx::agent::testing {
 namespace {
 
@@ -164,7 +166,7 @@ std::size_t open_files(pid_t pid) { return entries("/proc/" + std::to_string(pid
 std::size_t children(pid_t pid) {
   std::size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const int other = std::atoi(entry.path().filename().c_str());
+    const auto other = static_cast<int>(parse_int(entry.path().filename().string()).value_or(0));
     if (other > 0 && parent_of(other) == pid) ++count;
   }
   return count;

@@ -29,8 +29,11 @@ Status nodes_and_tasks(const Workload& w, const JobOptions& o, StepPlan& plan) {
   for (const NodeShare& share : w.current->shares) job_tasks += share.tasks;
   const bool nodes = asked(o, "nodes"), tasks = asked(o, "ntasks");
   const bool per_node = asked(o, "ntasks-per-node");
-  const std::int64_t each =
-      per_node ? *o.ntasks_per_node : std::max<std::int64_t>(w.spec->tasks_per_node, 1);
+  const std::int64_t each = per_node ? *o.ntasks_per_node : w.spec->tasks_per_node;
+  // On some of the job's nodes: what the job has there, about.
+  const auto tasks_on = [&](std::int64_t n) {
+    return each > 0 ? n * each : std::max(n, job_tasks * n / job_nodes);
+  };
   const auto named = static_cast<std::int64_t>(plan.request.nodes.size());
   if (per_node) g.tasks_per_node = each;
   if (nodes) {
@@ -47,12 +50,12 @@ Status nodes_and_tasks(const Workload& w, const JobOptions& o, StepPlan& plan) {
       g.nodes_min = g.nodes_max = g.tasks;
     }
   } else if (nodes) {
-    g.tasks = g.nodes_min * each;
+    g.tasks = tasks_on(g.nodes_min);
   } else if (named > 0) {
-    g.tasks = named * each;
+    g.tasks = tasks_on(named);
     g.nodes_min = named;
   } else if (per_node) {
-    g.tasks = job_nodes * each;
+    g.tasks = tasks_on(job_nodes);
     g.nodes_min = job_nodes;
   } else {
     g.tasks = job_tasks;
