@@ -5,9 +5,11 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include "agent/controller_link.h"
 #include "agent/discover.h"
+#include "agent/note.h"
 #include "agent/rooms.h"
 #include "agent/step_service.h"
 #include "base/text.h"
@@ -31,6 +33,8 @@ class Agent {
  private:
   void carry_out(const std::vector<node::Action>& actions);
   void carry_out(const node::Action& action);
+  void ordered(const Order& order);
+  void note_stop(const Stop& stop);
   void found(const node::OsResult& result);
   void tell(const Report& report);
   NodeReport greeting();
@@ -50,6 +54,7 @@ class Agent {
   ControllerLink link_;
   StepService steps_;
   net::Timer timer_, devices_timer_, leave_timer_;
+  std::set<Fence> stops_noted_;
   bool leaving_ = false;
   int exit_code_ = 0;
 };
@@ -60,8 +65,7 @@ Agent::Agent(const AgentOptions& options, net::Endpoint controller)
       node_(discovery_.boot, ""),
       rooms_(loop_, options, discovery_.spec, [this](const node::OsResult& r) { found(r); }),
       link_(loop_, std::move(controller), options.token_file,
-            {[this] { return greeting(); },
-             [this](const Order& order) { carry_out(node_.order(node_now(), order)); }}),
+            {[this] { return greeting(); }, [this](const Order& order) { ordered(order); }}),
       steps_(loop_, rooms_, node_, link_, options.run_dir,
              [this](const node::OsResult& r) { found(r); }) {}
 
@@ -90,9 +94,26 @@ NodeReport Agent::greeting() {
   return report;
 }
 
+void Agent::ordered(const Order& order) {
+  if (const auto* stop = std::get_if<Stop>(&order)) note_stop(*stop);
+  carry_out(node_.order(node_now(), order));
+}
+
+// Why it ends, in the job's own output; once, though the order may be repeated.
+void Agent::note_stop(const Stop& stop) {
+  const LaunchOrder* order = node_.launch_order(stop.fence);
+  if (!order || !stops_noted_.insert(stop.fence).second) return;
+  if (order->first_node)
+    write_note(*order, stop_note("JOB " + order->label, discovery_.spec.name, stop.cause));
+  steps_.job_stops(stop.fence, stop.cause);
+}
+
 // Before a device is given away, everybody hears of what remains on it.
 void Agent::found(const node::OsResult& result) {
-  if (std::holds_alternative<node::RoomGone>(result) && has_gpus()) look_at_devices();
+  if (const auto* gone = std::get_if<node::RoomGone>(&result)) {
+    stops_noted_.erase(gone->fence);
+    if (has_gpus()) look_at_devices();
+  }
   carry_out(node_.os(node_now(), result));
 }
 

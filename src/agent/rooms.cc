@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "agent/note.h"
 #include "base/text.h"
 
 namespace phalanx::agent {
@@ -207,7 +208,10 @@ void Rooms::batch_heard(const Fence& fence, const UnitEvent& event) {
     tell(node::BatchStarted{fence, "", false});
   } else if (const auto* exited = std::get_if<spawn::TaskExited>(&event)) {
     const TaskEnd end = task_end(exited->status);
-    tell(node::UnitExited{key, end.code, end.signal, oom_killed(key), false});
+    const bool out_of_memory = oom_killed(key);
+    if (const Room* room = find(fence); room && out_of_memory)
+      write_note(room->record.order, memory_note(room->record.order.label + ".batch"));
+    tell(node::UnitExited{key, end.code, end.signal, out_of_memory, false});
   } else if (std::holds_alternative<SupervisorLost>(event)) {
     tell(node::UnitExited{key, 0, SIGKILL, false, true});  // dropped if it had exited before
   }

@@ -73,6 +73,11 @@ Status StepService::listen(const std::string& socket) {
   return server_.listen(where);
 }
 
+void StepService::job_stops(const Fence& fence, EndCause cause) {
+  for (const auto& [key, step] : sessions_)
+    if (key.fence == fence) step->job_stops(rooms_.local().node, cause);
+}
+
 // --- who may
 
 Result<StepGrant> StepService::granted(const net::Request& request) const {
@@ -135,7 +140,7 @@ void StepService::launch(const std::shared_ptr<net::WebSocket>& socket, const St
   if (const std::string why = node_.refuse_step(grant); !why.empty()) return refuse(*socket, why);
   auto request = step_request(grant, launch, rooms_.local());
   if (!request.ok()) return refuse(*socket, request.error().message);
-  StepRecord record{grant.share.ranks, {}};
+  StepRecord record{grant.label, grant.share.ranks, {}};
   for (const spawn::TaskSpec& task : request->tasks) record.streams.push_back(streams_of(task));
   std::ofstream(record_path(key)) << codec::encode(record);
   StepSession& step = session(key, std::move(record));

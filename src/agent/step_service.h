@@ -24,6 +24,8 @@ class StepService {
               std::string run_dir, Found found);
 
   Status listen(const std::string& socket);
+  // Its steps' users hear why.
+  void job_stops(const Fence& fence, EndCause cause);
 
  private:
   void handle(const net::Request& request, const std::shared_ptr<net::Responder>& answer);

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "agent/note.h"
 #include "base/codec.h"
 #include "base/text.h"
 
@@ -109,6 +110,10 @@ void StepSession::refuse(const std::string& why) {
   refused_ = ended_ = true;
   say(StepRefused{why});
   say(StepNodeEnded{});
+}
+
+void StepSession::job_stops(std::string_view node, EndCause cause) {
+  if (!over_) say(StepSaid{stop_note("STEP " + record_.label, node, cause)});
 }
 
 // --- what srun wants
@@ -225,7 +230,8 @@ void StepSession::task_exited(std::uint32_t index, TaskEnd end, bool out_of_memo
   task.end = end;
   worst_code_ = std::max(worst_code_, end.code);
   worst_signal_ = std::max(worst_signal_, end.signal);
-  out_of_memory_ = out_of_memory_ || out_of_memory;
+  if (out_of_memory && !std::exchange(out_of_memory_, true))
+    say(StepSaid{memory_note(record_.label)});
   say(StepTaskExited{rank(index), end.code, end.signal, out_of_memory});
 }
 

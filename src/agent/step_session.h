@@ -21,11 +21,12 @@ namespace phalanx::agent {
 
 // What must be known of a step after a restart: <run_dir>/steps/<unit>.json.
 struct StepRecord {
+  std::string label;  // "4711.0"
   std::vector<std::int64_t> ranks;
   std::vector<int> streams;  // of each task, those that srun gets: 1 output, 2 errors, 3 both
   bool operator==(const StepRecord&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(StepRecord, (), (ranks, streams))
+BOOST_DESCRIBE_STRUCT(StepRecord, (), (label, ranks, streams))
 
 class StepSession {
  public:
@@ -42,6 +43,7 @@ class StepSession {
   void connect(std::shared_ptr<net::WebSocket> socket, bool again);
   void launch(const StepGrant& grant, spawn::Start request);
   void refuse(const std::string& why);
+  void job_stops(std::string_view node, EndCause cause);
   // For Rooms: what happens in the unit.
   Unit::Handler handler();
 

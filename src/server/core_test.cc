@@ -59,8 +59,9 @@ struct Fixture : ::testing::Test {
   Reply ask(InputKind what, const Identity& who = system_identity()) {
     Reply answer;
     core->put(who, std::move(what), [&](const Reply& reply, std::uint64_t sequence) {
-      if (!reply.error)
+      if (!reply.error) {
         EXPECT_GE(journal.last_seq().value(), sequence) << "told before it was on disk";
+      }
       answer = reply;
       loop.stop();
     });

@@ -65,6 +65,7 @@ while :; do sleep 1; done
     equal(cluster.run("scancel", job).code, 0, "exit code of scancel")
     check(cluster.wait_over(job).startswith("CANCELLED"), "state")
     wait_for(lambda: not any(alive(pid) for pid in pids), "both are gone")
+    check(f"slurmstepd: error: *** JOB {job} ON n1 CANCELLED AT 20" in cluster.output(job), "its output says so")
 
 
 @case("job.out_of_memory")
@@ -73,6 +74,7 @@ def out_of_memory():
     cluster = Cluster()
     job = cluster.sbatch("exec python3 -c \"x = bytearray(300 << 20); print(len(x))\"\n", "--mem=64M")
     equal(cluster.wait_over(job), "OUT_OF_MEMORY", "state")
+    check(f"Detected 1 oom_kill event in StepId={job}.batch" in cluster.output(job), "its output says so")
 
 
 @case("job.output_folder_is_missing")
