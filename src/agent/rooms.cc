@@ -275,14 +275,22 @@ void Rooms::kill(const Fence& fence) {
   look(fence);
 }
 
+bool Rooms::fenced() const { return cgroups_.backend() != CgroupBackend::None; }
+
+// Without control groups the units say it themselves: their supervisors reap whatever is left.
+bool Rooms::nobody_in_group(const std::string& name) const {
+  if (!fenced()) return true;
+  const auto populated = cgroups_.populated(name);
+  return populated.ok() && !*populated;
+}
+
 void Rooms::look(const Fence& fence) {
   Room* room = find(fence);
   if (!room || room->cleaning) return;
   const bool over = room->starting == 0 && std::ranges::all_of(room->units, [](const auto& entry) {
                       return entry.second->over();
                     });
-  const auto populated = cgroups_.populated(room->name);
-  if (over && populated.ok() && !*populated) return tell(node::RoomEmpty{fence});
+  if (over && nobody_in_group(room->name)) return tell(node::RoomEmpty{fence});
   if (over) (void)cgroups_.kill(room->name).ok();
   room->poll = loop_.after(room->pause, [this, fence] { look(fence); });
   room->pause = std::min(room->pause * 2, kLookMost);
@@ -312,7 +320,7 @@ void Rooms::clean_more(const Fence& fence) {
     });
   }
   const CgroupCounters counters = cgroups_.counters(room->name);
-  if (const Status status = cgroups_.remove(room->name); !status.ok()) {
+  if (fenced() && !cgroups_.remove(room->name).ok()) {
     (void)cgroups_.kill(room->name).ok();
     room->poll = loop_.after(room->pause, [this, fence] { clean_more(fence); });
     room->pause = std::min(room->pause * 2, kLookMost);

@@ -52,6 +52,8 @@ class Rooms {
   std::function<Unit::Handler(const node::UnitKey&)> adopt_step;
 
   [[nodiscard]] bool oom_killed(const node::UnitKey& key) const;
+  [[nodiscard]] bool fenced() const;  // there are control groups
+  [[nodiscard]] bool nobody_in_group(const std::string& name) const;
   [[nodiscard]] bool empty() const { return rooms_.empty(); }
   [[nodiscard]] std::vector<int> processes() const;  // of all attempts, sorted
   [[nodiscard]] const LocalEnvironment& local() const { return local_; }
