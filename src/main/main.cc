@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "main/verbs.h"
+#include "sim/sim.h"
 
 namespace phalanx {
 namespace {
@@ -16,6 +17,8 @@ constexpr cli::Verb kShells[] = {
     {"controller", controller_verb, "the controller alone"},
     {"agent", agent_verb, "makes this machine a node of a cluster"},
     {"token", token_verb, "a token for kubectl, curl or an agent"},
+    {"sim", [](int argc, char** argv) { return sim::main_verb({argv + 1, argv + argc}); },
+     "plays scenarios in virtual time"},
 };
 
 const cli::Verb* find_verb(std::string_view name) {

@@ -54,7 +54,7 @@ END
 
 @case("job.cancel_kills_everything")
 def cancel_kills_everything():
-    cluster = Cluster(conf="KillWait=2\nNodeName=n1 CPUs=4\nPartitionName=p Nodes=n1\n")
+    cluster = Cluster(conf="ClusterName=c\nSlurmctldHost=h\nKillWait=2\nNodeName=n1 CPUs=4\nPartitionName=p Nodes=n1\n")
     job = cluster.sbatch("""trap '' TERM
 setsid bash -c 'trap "" TERM; echo $$ > child; while :; do sleep 1; done' &
 echo $$ > parent
