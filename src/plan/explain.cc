@@ -16,17 +16,32 @@ const place::Board& EmptyBoards::configured() {
   return *configured_;
 }
 
+namespace {
+
+// Nodes of the partition that the cluster has never seen: nobody knows what they can hold.
+std::vector<std::string> never_joined(const State& state, const place::Scope& scope) {
+  std::vector<std::string> names;
+  if (!scope.partition) return names;
+  for (const std::string& name : scope.partition->nodes)
+    if (!find_node(state, name)) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
 std::optional<Reason> cannot_run(const State& state, const Candidate& c, EmptyBoards& empty) {
   const place::Scope scope = c.scope(state);
   if (place::fit(empty.usable(), scope, c.group())) return std::nullopt;
   Reason reason;
   const place::Shortage shortage = place::shortage(empty.configured(), scope, c.group());
-  if (!place::fit(empty.configured(), scope, c.group())) {
+  const std::vector<std::string> strangers = never_joined(state, scope);
+  if (strangers.empty() && !place::fit(empty.configured(), scope, c.group())) {
     reason.code = ReasonCode::constraints;
     reason.detail = format("needs {}, {} there at most", shortage.needed, shortage.free);
     return reason;
   }
   reason.code = ReasonCode::nodes_unavailable;
+  reason.nodes = strangers;
   for (const auto& [id, node] : state.nodes) {
     if (empty.usable().nodes().contains(id)) continue;
     if (scope.partition && std::find(scope.partition->nodes.begin(), scope.partition->nodes.end(),

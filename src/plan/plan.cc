@@ -1,5 +1,7 @@
 #include "plan/plan.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "plan/pass.h"
 
@@ -84,6 +86,10 @@ Status could_ever_run(const State& state, const WorkloadSpec& spec) {
   // reason.
   if (partition && group.nodes_min > static_cast<std::int64_t>(partition->nodes.size())) return {};
   if (partition && partition->max_nodes > 0 && group.nodes_min > partition->max_nodes) return {};
+  // Nobody knows yet what a node has that never joined: the work may wait for it.
+  if (partition && std::any_of(partition->nodes.begin(), partition->nodes.end(),
+                               [&](const std::string& name) { return !find_node(state, name); }))
+    return {};
   const place::Board board = place::Board::empty(state, true);
   const place::Scope scope{partition, nullptr, 0};
   if (place::fit(board, scope, group)) return {};

@@ -152,6 +152,16 @@ TEST_F(PlannerTest, DrainedNodesAreNamed) {
   EXPECT_EQ(why(100).nodes, std::vector<std::string>{"n1"});
 }
 
+TEST_F(PlannerTest, NodesThatNeverJoinedAreWaitedFor) {
+  nodes("n1:4");
+  state.config.partitions[0].nodes.emplace_back("n2");
+  submit(100, "1x8", hours(1));
+  EXPECT_TRUE(could_ever_run(state, *state.workloads.at(WorkloadId{100}).spec).ok());
+  EXPECT_EQ(pass(kZero), "");
+  EXPECT_EQ(why(100).code, ReasonCode::nodes_unavailable);
+  EXPECT_EQ(why(100).nodes, std::vector<std::string>{"n2"});
+}
+
 TEST_F(PlannerTest, APromiseThatMovesLaterSaysWhy) {
   nodes("n1:8");
   submit(100, "1x8", hours(1), 90);
