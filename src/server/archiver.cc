@@ -61,6 +61,7 @@ void Archiver::run() {
     auto ids = std::exchange(ids_, {});
     lock.unlock();
     const Status status = archive_.put(rows);
+    store::crash_point("after-archive");
     lock.lock();
     if (status.ok()) {
       loop_.post([this, ids = std::move(ids)]() mutable {

@@ -15,6 +15,17 @@ constexpr std::int64_t kPlanBudget = 4'000;  // units, about 2 ms
 constexpr int kMostDecisions = 256;  // inputs decided before the loop looks at sockets again
 constexpr Duration kStandstill = seconds(30);
 
+// On disk, and nobody has been told.
+void crash_points_of(const std::vector<Event>& events) {
+  for (const Event& event : events) {
+    if (std::holds_alternative<Submitted>(event.what)) store::crash_point("after-submitted");
+    if (std::holds_alternative<Placed>(event.what)) store::crash_point("after-placed");
+    if (std::holds_alternative<Launched>(event.what)) store::crash_point("after-launched");
+    if (std::holds_alternative<Ended>(event.what)) store::crash_point("after-ended");
+    if (std::holds_alternative<Released>(event.what)) store::crash_point("after-released");
+  }
+}
+
 }  // namespace
 
 Core::Core(net::Loop& loop, store::Journal& journal, Outside outside)
@@ -184,9 +195,18 @@ void Core::settled(const Status& status) {
     first = false;
     const std::unique_ptr<Held> held = std::move(on_the_way_.front());
     on_the_way_.pop_front();
+    crash_points_of(*held->events);
     outside_.committed({held->last_sequence, held->events, held->outlook});
-    for (auto& [done, reply] : held->replies) done(reply, held->last_sequence);
-    for (const Effect& effect : held->effects) outside_.effect(effect);
+    for (auto& [done, reply] : held->replies) {
+      store::crash_point("before-reply");
+      done(reply, held->last_sequence);
+      store::crash_point("after-reply");
+    }
+    for (const Effect& effect : held->effects) {
+      store::crash_point("before-effect");
+      outside_.effect(effect);
+      store::crash_point("after-effect");
+    }
   }
   if (!inputs_.empty() || !batch_.events.empty()) wake();
 }

@@ -5,10 +5,11 @@
 //   journal.h         what a journal promises: one append is one durable commit, all or nothing
 //   sqlite_journal.h  the default journal: a SQLite database and a few files beside it
 //   memory_journal.h  a journal for tests, with failures on demand
-//   journal_thread.h  commits on a thread of its own; outcomes come back in order on the caller's
-//   loop archive.h         finished work, written idempotently, queried by number, user, state and
-//   time blob.h            content named by its SHA-256 disk.h            how much room is left;
-//   the reserve for the day when there is none
+//   journal_thread.h  commits on a thread of its own; outcomes come back in order
+//   archive.h         finished work, written idempotently, and queries for it
+//   blob.h            content named by its SHA-256
+//   disk.h            how much room is left; the reserve for the day when there is none
+//   crash_point.h     named places where a test may kill the process
 //
 // Errors: Unavailable means "not written, certainly; try again"; Internal from an append means "the
 // outcome is unknown: read back first"; from anything else that stored data is damaged or a device
@@ -17,6 +18,7 @@
 
 #include "store/archive.h"
 #include "store/blob.h"
+#include "store/crash_point.h"
 #include "store/disk.h"
 #include "store/journal.h"
 #include "store/journal_thread.h"
