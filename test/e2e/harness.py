@@ -96,6 +96,16 @@ def bin_for(user, folder):
     return copy
 
 
+def drop_to(user):
+    """Options of subprocess for a process of that user: its group and no others, as after a login."""
+    if user is None:
+        return {}
+    entry = pwd.getpwnam(user)
+    if os.geteuid() != 0 or entry.pw_uid == os.geteuid():
+        return {}
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+
 class Result:
     def __init__(self, done):
         self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
@@ -108,7 +118,7 @@ class Cluster:
     """`phalanx up --ephemeral` in a folder of its own, ready when the constructor returns."""
 
     def __init__(self, *options, nodes=None, gpus=None, cpus=None, ephemeral=True, emulate=True, conf=None, gres=None,
-                 user=None):
+                 user=None, bin=None, env=None):
         self.dir = tempfile.mkdtemp(prefix="phx-e2e-")
         os.chmod(self.dir, 0o777)
         self.work = os.path.join(self.dir, "work")
@@ -118,7 +128,8 @@ class Cluster:
         self.run_dir = os.path.join(self.dir, "run")
         self.socket = os.path.join(self.run_dir, "controller.sock")
         self.log_path = os.path.join(self.dir, "log")
-        self.bin = bin_for(user, self.dir)
+        self.bin = bin or bin_for(user, self.dir)
+        self.env = {**os.environ, **(env or {})}  # of the daemons
         self.words = [os.path.join(self.bin, "phalanx"), "up", "--state", self.state, "--run", self.run_dir]
         if ephemeral:
             self.words.append("--ephemeral")
@@ -145,8 +156,8 @@ class Cluster:
     def start(self):
         log = open(self.log_path, "a")
         self.log_begin = log.tell()
-        self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                        start_new_session=True, user=self.user)
+        self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.env,
+                                        start_new_session=True, **drop_to(self.user))
         log.close()
         wait_for(self.ready, "the cluster is ready")
 
@@ -174,19 +185,23 @@ class Cluster:
 
     def restart(self, kind, node=None, with_signal=signal.SIGKILL):
         """Kills a daemon and starts it again with the same arguments."""
+        self.start_daemon(self.kill_daemon(kind, node, with_signal))
+
+    def kill_daemon(self, kind, node=None, with_signal=signal.SIGKILL):
+        """Returns the words that start it again."""
         pid = self.daemon(kind, node)
         check(pid, f"no {kind} runs")
         with open(f"/proc/{pid}/cmdline") as file:
             words = file.read().split("\0")[:-1]
         os.kill(pid, with_signal)
         wait_for(lambda: not alive(pid), f"the {kind} ends")
-        self.start_daemon(words)
+        return words
 
-    def start_daemon(self, words):
+    def start_daemon(self, words, env=None):
         words = [word for word in words if not word.startswith("--parent=")]
         log = open(self.log_path, "a")
         process = subprocess.Popen([os.path.join(self.bin, "phalanx"), *words[1:]], stdin=subprocess.DEVNULL, stdout=log,
-                                   stderr=log, start_new_session=True)
+                                   stderr=log, env={**self.env, **(env or {})}, start_new_session=True)
         log.close()
         self.others = getattr(self, "others", []) + [process]
         return process
@@ -213,29 +228,40 @@ class Cluster:
 
     def leftovers(self):
         left = [f"process {pid}" for pid in processes_with(self.dir)]
-        left += [f"namespace {n}" for n in glob.glob("/run/netns/phx-*") if not alive(n.split("-")[1])]
-        return left
+        return left + [f"namespace {name}" for name in self.networks() if not alive(name.split("-")[1])]
+
+    def networks(self):
+        """Network namespaces of this cluster, and those of nobody."""
+        found = []
+        for path in glob.glob("/run/netns/phx-*"):
+            owner = ""
+            with contextlib.suppress(OSError):
+                with open(f"/sys/class/net/phx{path.split('-')[1]}/ifalias") as file:
+                    owner = file.read().strip()
+            if owner in ("", self.run_dir):
+                found.append(os.path.basename(path))
+        return found
 
     # --- commands
 
     def environment(self):
         keep = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "SRUN", "PHALANX"))}
-        keep["PATH"] = os.path.join(self.bin, "slurm") + ":" + os.environ.get("PATH", "/usr/bin:/bin")
+        keep["PATH"] = os.path.join(self.bin, "slurm") + ":" + self.bin + ":" + os.environ.get("PATH", "/usr/bin:/bin")
         keep["PHALANX_SOCKET"] = self.socket
         return keep
 
-    def run(self, *words, stdin="", user=None, env=None, timeout=DEADLINE, cwd=None):
-        return Result(subprocess.run(words, input=stdin, capture_output=True, text=True, timeout=timeout,
-                                     cwd=cwd or self.work, env={**self.environment(), **(env or {})}, user=user))
+    def run(self, *words, stdin="", user=None, env=None, timeout=DEADLINE, cwd=None, umask=-1):
+        return Result(subprocess.run(words, input=stdin, capture_output=True, text=True, timeout=timeout, umask=umask,
+                                     cwd=cwd or self.work, env={**self.environment(), **(env or {})}, **drop_to(user)))
 
     def background(self, *words, **options):
         return subprocess.Popen(words, cwd=self.work, env=self.environment(), text=True, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **options)
 
-    def sbatch(self, script, *options, user=None, env=None):
+    def sbatch(self, script, *options, user=None, env=None, umask=-1):
         """Submits a script and returns the job's number."""
         text = script if script.startswith("#!") else "#!/bin/bash\n" + script
-        result = self.run("sbatch", "--parsable", *options, stdin=text, user=user, env=env)
+        result = self.run("sbatch", "--parsable", *options, stdin=text, user=user, env=env, umask=umask)
         check(result.code == 0, f"sbatch: {result}")
         return result.out.strip().split(";")[0]
 
