@@ -194,8 +194,14 @@ class Cluster:
         with open(f"/proc/{pid}/cmdline") as file:
             words = file.read().split("\0")[:-1]
         os.kill(pid, with_signal)
-        wait_for(lambda: not alive(pid), f"the {kind} ends")
+        wait_for(lambda: self.is_gone(pid), f"the {kind} ends")
         return words
+
+    def is_gone(self, pid):
+        """Reaped: a process that is only dead may have threads that still hold its locks."""
+        for process in getattr(self, "others", []):
+            process.poll()
+        return not os.path.exists(f"/proc/{pid}")
 
     def start_daemon(self, words, env=None):
         words = [word for word in words if not word.startswith("--parent=")]
@@ -228,17 +234,17 @@ class Cluster:
 
     def leftovers(self):
         left = [f"process {pid}" for pid in processes_with(self.dir)]
-        return left + [f"namespace {name}" for name in self.networks() if not alive(name.split("-")[1])]
+        return left + [f"namespace {name}" for name in self.networks(others="") if not alive(name.split("-")[1])]
 
-    def networks(self):
-        """Network namespaces of this cluster, and those of nobody."""
+    def networks(self, others=None):
+        """Network namespaces of this cluster, and those whose bridge names `others` ("": nobody)."""
         found = []
         for path in glob.glob("/run/netns/phx-*"):
             owner = ""
             with contextlib.suppress(OSError):
                 with open(f"/sys/class/net/phx{path.split('-')[1]}/ifalias") as file:
                     owner = file.read().strip()
-            if owner in ("", self.run_dir):
+            if owner in (others, self.run_dir):
                 found.append(os.path.basename(path))
         return found
 
