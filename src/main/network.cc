@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "base/text.h"
@@ -86,30 +87,104 @@ int free_subnet(int start) {
   return start;
 }
 
+std::string line_of(const std::string& path) {
+  std::string line;
+  std::getline(std::ifstream(path), line);
+  return line;
+}
+
+// "1234 7 n1 n2": who made it, which subnet, for which nodes.
+std::string record_of(const std::string& run_dir) { return run_dir + "/network"; }
+
+// Those of processes that are gone, but for those in which work goes on.
+void sweep() {
+  std::map<std::int64_t, std::vector<std::string>> left;  // by the process that made them
+  std::error_code error;
+  for (std::filesystem::directory_iterator it("/run/netns", error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    const auto parts = split(name, '-');
+    if (parts.size() < 3 || parts[0] != "phx") continue;
+    const auto pid = parse_int(parts[1]);
+    if (pid && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH)
+      left[*pid].push_back(name);
+  }
+  for (const auto& [pid, spaces] : left) {
+    const std::string run_dir = line_of(format("/sys/class/net/{}/ifalias", bridge_of(pid)));
+    if (run_dir.empty() || !work_remains(run_dir)) remove_all(pid, spaces);
+  }
+}
+
 }  // namespace
 
+bool work_remains(const std::string& run_dir) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator node(run_dir + "/nodes", error), end;
+       !error && node != end; node.increment(error)) {
+    std::error_code none;
+    const std::filesystem::directory_iterator attempts(node->path() / "attempts", none);
+    if (!none && attempts != end) return true;
+  }
+  return false;
+}
+
 std::string EmulatedNetwork::space(std::size_t node) const {
-  return format("phx-{}-{}", ::getpid(), nodes_.at(node));
+  return format("phx-{}-{}", maker_, nodes_.at(node));
 }
 
 std::string EmulatedNetwork::address(std::size_t node) const {
   return format("10.77.{}.{}", subnet_, kFirstAddress + node);
 }
 
-Status EmulatedNetwork::make(const std::vector<std::string>& nodes) {
+Status EmulatedNetwork::make(const std::string& run_dir, const std::vector<std::string>& nodes) {
+  run_dir_ = run_dir;
   nodes_ = nodes;
-  subnet_ = free_subnet(static_cast<int>(::getpid()) % kSubnets);
+  if (adopt()) return {};
+  sweep();
+  maker_ = ::getpid();
+  subnet_ = free_subnet(static_cast<int>(maker_) % kSubnets);
   made_ = true;
   const Status status = build();
-  if (!status.ok()) remove();
-  return status;
+  if (!status.ok()) {
+    remove();
+    return status;
+  }
+  std::ofstream record(record_of(run_dir_));
+  record << maker_ << ' ' << subnet_;
+  for (const std::string& node : nodes_) record << ' ' << node;
+  record << '\n';
+  return {};
+}
+
+// What an earlier one of this cluster kept for its work. For other nodes than today's it is of no
+// use and goes.
+bool EmulatedNetwork::adopt() {
+  const std::string record = line_of(record_of(run_dir_));
+  const auto words = split(record, ' ');
+  const auto maker = words.size() > 2 ? parse_int(words[0]) : std::nullopt;
+  const auto subnet = words.size() > 2 ? parse_int(words[1]) : std::nullopt;
+  if (!maker || !subnet) return false;
+  maker_ = *maker;
+  subnet_ = static_cast<int>(*subnet);
+  const std::vector<std::string> recorded(words.begin() + 2, words.end());
+  std::error_code error;
+  bool whole = std::filesystem::exists("/sys/class/net/" + bridge_of(maker_), error);
+  std::vector<std::string> spaces;
+  for (const std::string& node : recorded) {
+    spaces.push_back(format("phx-{}-{}", maker_, node));
+    whole = whole && std::filesystem::exists("/run/netns/" + spaces.back(), error);
+  }
+  made_ = whole && recorded == nodes_ && work_remains(run_dir_);
+  if (!made_) remove_all(maker_, spaces);
+  return made_;
 }
 
 Status EmulatedNetwork::build() {
-  const std::string bridge = bridge_of(::getpid());
-  std::string commands =
-      format("link add {0} type bridge\naddr add 10.77.{1}.1/24 dev {0}\nlink set {0} up\n", bridge,
-             subnet_);
+  const std::string bridge = bridge_of(maker_);
+  std::string commands = format(
+      "link add {0} type bridge\nlink set {0} alias {2}\naddr add 10.77.{1}.1/24 dev {0}\n"
+      "link set {0} up\n",
+      bridge, subnet_, run_dir_);
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     commands += format("netns add {2}\nlink add {0}n{1} type veth peer name eth0 netns {2}\n",
                        bridge, i, space(i));
@@ -129,22 +204,9 @@ void EmulatedNetwork::remove() {
   if (!std::exchange(made_, false)) return;
   std::vector<std::string> spaces;
   for (std::size_t i = 0; i < nodes_.size(); ++i) spaces.push_back(space(i));
-  remove_all(::getpid(), spaces);
-}
-
-void EmulatedNetwork::sweep() {
-  std::map<std::int64_t, std::vector<std::string>> left;  // by the process that made them
-  std::error_code error;
-  for (std::filesystem::directory_iterator it("/run/netns", error), end; !error && it != end;
-       it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    const auto parts = split(name, '-');
-    if (parts.size() < 3 || parts[0] != "phx") continue;
-    const auto pid = parse_int(parts[1]);
-    if (pid && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH)
-      left[*pid].push_back(name);
-  }
-  for (const auto& [pid, spaces] : left) remove_all(pid, spaces);
+  remove_all(maker_, spaces);
+  std::error_code ignored;
+  std::filesystem::remove(record_of(run_dir_), ignored);
 }
 
 }  // namespace phalanx

@@ -159,8 +159,7 @@ void Up::make_network() {
   std::vector<std::string> names;
   for (const PlannedNode& node : plan_.nodes) names.push_back(node.name);
   if (::geteuid() == 0) {
-    EmulatedNetwork::sweep();
-    const Status status = network_.make(names);
+    const Status status = network_.make(paths_.run_dir, names);
     has_network_ = status.ok();
     if (!status.ok())
       plan_.warnings.push_back(status.error().message +
@@ -295,6 +294,10 @@ void Up::stop_controller() {
 }
 
 void Up::finish() {
+  if (has_network_ && !options_.ephemeral && work_remains(paths_.run_dir)) {
+    say("work goes on, and so does its network; the next `phalanx up` takes both over");
+    network_.keep();
+  }
   network_.remove();
   std::error_code ignored;
   std::filesystem::remove(paths_.run_dir + "/cluster.json", ignored);

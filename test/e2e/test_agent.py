@@ -69,6 +69,17 @@ def step_out_of_memory():
     check("ut of memory" in result.err.lower() or "oom" in result.err.lower(), f"it does not say why: {result.err}")
 
 
+@case("step.memory_of_its_own_ends_it")
+def step_memory():
+    need_root()
+    cluster = Cluster()
+    script = 'srun --mem=64M python3 -c "x = bytearray(200 << 20)"; echo step $?; python3 -c "x = bytearray(200 << 20)"; echo job $?'
+    result = cluster.run("sbatch", "--wait", "--mem=500M", "--output=memory.out", "--wrap", script)
+    equal(result.code, 0, "the script's last word")
+    output = (cluster.work / "memory.out").read_text()
+    check("step 253" in output and "job 0" in output, f"the step's limit is not its own: {output}")
+
+
 @case("step.leaves_no_process")
 def leaves_no_process():
     cluster = Cluster()
@@ -137,6 +148,52 @@ def jobs_outlive_it():
     wait_for(lambda: "two" in cluster.output(job), "it goes on without daemons")
     cluster.start()
     equal(cluster.wait_over(job), "COMPLETED", "state")
+
+
+@case("up.networks_of_work_outlive_it")
+def networks_outlive_it():
+    need_root()
+    cluster = Cluster(nodes=2, ephemeral=False)
+    served = """python3 - <<'END'
+import socket
+server = socket.create_server((socket.gethostname(), 0))
+open("port", "w").write(str(server.getsockname()[1]) + "\\n")
+for _ in range(3):
+    connection, _ = server.accept()
+    connection.recv(1)
+END
+"""
+    server = cluster.sbatch(served, "-w", "n1")
+    client = cluster.sbatch("""call() { exec 3<>/dev/tcp/n1/$(cat port) && echo x >&3 && echo $1 >> reached; }
+until [ -s port ]; do sleep 0.05; done
+call before
+until [ -e down ]; do sleep 0.05; done
+call without
+""", "-w", "n2")
+    wait_for(lambda: cluster.exists("reached"), "they reach each other")
+    cluster.stop()
+    equal(len(cluster.networks()), 2, "networks while work goes on")
+    open(os.path.join(cluster.work, "down"), "w").close()
+    wait_for(lambda: "without" in cluster.file("reached"), "they reach each other without daemons")
+    cluster.start()
+    equal(len(cluster.networks()), 2, "the same networks, not more")
+    equal(cluster.wait_over(client), "COMPLETED", "state")
+    after = cluster.sbatch("exec 3<>/dev/tcp/n1/$(cat port) && echo x >&3 && echo after >> reached\n", "-w", "n2")
+    equal(cluster.wait_over(after), "COMPLETED", f"new work reaches it: {cluster.output(after)}")
+    equal(cluster.wait_over(server), "COMPLETED", "state of the server")
+    cluster.stop()
+    wait_for(lambda: not cluster.networks(), "nothing stays when no work is left")
+
+
+@case("up.port_of_an_earlier_start_is_forgotten")
+def port_is_forgotten():
+    cluster = Cluster("--port=0", ephemeral=False)
+    port = os.path.join(cluster.state, "controller", "port")
+    check(os.path.exists(port), "the port is written down")
+    cluster.stop()
+    cluster.words.remove("--port=0")
+    cluster.start()
+    check(not os.path.exists(port), "without a port there is none to read")
 
 
 @case("up.as_an_ordinary_user")
