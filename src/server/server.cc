@@ -128,9 +128,11 @@ Status Server::listen() {
   socket.path = options_.socket;
   socket.mode = 0666;  // anybody may ask; the kernel says who asks
   TRY(http_->listen(socket));
+  const std::string port_file = options_.state_dir + "/port";
+  std::filesystem::remove(port_file);  // an earlier start may have had one
   if (options_.tcp_port) {
     const std::uint16_t port = TRY(http_->listen(options_.tcp_host, *options_.tcp_port));
-    write_private(options_.state_dir + "/port", std::to_string(port) + "\n");
+    write_private(port_file, std::to_string(port) + "\n");
   }
   if (!options_.ready_file.empty()) std::ofstream(options_.ready_file) << getpid() << '\n';
   return {};
