@@ -7,14 +7,24 @@ from harness import Cluster, Skip, case, check, equal, need_root, wait_for
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 
-# A lab of four nodes with eight GPUs each, and two partitions.
-LAB = """ClusterName=lab
+# A lab of four nodes with eight GPUs each, and two partitions; GPU accounting as its owner wrote it.
+LAB = """ClusterName=kentino-lab
 SlurmctldHost=head01
+
 SchedulerType=sched/backfill
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 GresTypes=gpu
+
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageTRES=gres/gpu
+PriorityType=priority/multifactor
+PriorityDecayHalfLife=7-0
+PriorityWeightFairshare=10000
+PriorityWeightAge=1000
+
 ProctrackType=proctrack/cgroup
+
 NodeName=node[01-04] CPUs=128 RealMemory=1024000 Sockets=2 \\
     CoresPerSocket=64 ThreadsPerCore=1 Gres=gpu:rtxpro6000:8 State=UNKNOWN
 PartitionName=train Nodes=node[01-03] Default=YES MaxTime=48:00:00 State=UP
@@ -94,8 +104,10 @@ srun --ntasks-per-node=1 --gpus-per-node=8 \\
     train.py
 """
     refused = cluster.run("sbatch", stdin="#!/bin/bash\n" + script)
-    equal(refused.code, 1, "exit code with partition gpu")
+    equal((refused.code, refused.out), (1, ""), "exit code and output with partition gpu")
+    check("Invalid partition name specified" in refused.err, f"Slurm's words: {refused.err}")
     check("train" in refused.err and "interactive" in refused.err, f"the message names those that exist: {refused.err}")
+    equal(cluster.run("squeue", "-h", "-t", "all").out, "", "nothing was submitted")
     job = cluster.sbatch(script, "-p", "train", "-N", "2", env=env)
     equal(cluster.wait_over(job), "COMPLETED", f"state: {cluster.output(job)}")
     lines = launchers(witness)
@@ -103,6 +115,19 @@ srun --ntasks-per-node=1 --gpus-per-node=8 \\
     for rank, node in enumerate(("node01", "node02")):
         check(f"launcher {rank} of 2 on {node} gpus=0,1,2,3,4,5,6,7" in lines[rank], lines[rank])
         check("--nnodes=2 --nproc_per_node=8" in lines[rank] and "node01:29500" in lines[rank], lines[rank])
+
+
+def kept_about(cluster, job):
+    return "\n".join(line for line in cluster.run("phalanx", "why", job).out.splitlines() if line.startswith("Warning: "))
+
+
+def warning_of(cluster, job):
+    """What is kept about launchers: the same sentence in `phalanx why` and in `scontrol show job`."""
+    why = re.findall(r"^Warning: (.*launchers.*)$", cluster.run("phalanx", "why", job).out, re.M)
+    show = re.findall(r"^ *Warning=(.*launchers.*)$", cluster.run("scontrol", "show", "job", job).out, re.M)
+    equal(show, why, "scontrol and why")
+    check(len(why) <= 1, f"one sentence: {why}")
+    return why[0] if why else ""
 
 
 @case("scripts.launchers_times_processes")
@@ -124,16 +149,38 @@ srun python -m torch.distributed.run \\
     --rdzv-endpoint=$(scontrol show hostnames | head -1):29500 \\
     train.py --config configs/qwen72b.yaml
 """
-    done = cluster.run("sbatch", "--parsable", stdin="#!/bin/bash\n" + script, env=env)
+    text = "#!/bin/bash\n" + script
+    done = cluster.run("sbatch", "--parsable", stdin=text, env=env)
     equal((done.code, done.err), (0, ""), "a client that fails on any stderr")
     job = done.out.strip()
-    why = cluster.run("phalanx", "why", job, env={"PATH": cluster.bin + ":" + env["PATH"]}).out
-    check("--ntasks-per-node=1" in why, f"the warning is kept: {why}")
+    warning = warning_of(cluster, job)
+    for part in ("16 launchers", "8 processes", "16 GPUs", "--ntasks-per-node=1?"):
+        check(part in warning, f"the warning says {part}: {warning}")
+    check("logs" in kept_about(cluster, job), "the folder that is missing is warned about, and that is kept")
     equal(cluster.wait_over(job), "FAILED", "logs/ does not exist")
-    check("logs" in cluster.run("phalanx", "why", job, env={"PATH": cluster.bin + ":" + env["PATH"]}).out, "and says so")
+    wait_for(lambda: not cluster.run("squeue", "-h", "-j", job).out.strip(), "it has left the queue")
+    equal(warning_of(cluster, job), warning, "the warning afterwards")
+    for command in (["phalanx", "why", job], ["scontrol", "show", "job", job]):
+        said = cluster.run(*command).out
+        check(f"logs/{job}.out" in said and "No such file" in said, f"{command} says why it failed: {said}")
+
+    # Only where somebody looks: on a terminal, or if asked.
+    spoken = cluster.run("sbatch", "-v", "--parsable", "--hold", stdin=text, env=env)
+    check(spoken.code == 0 and warning in spoken.err, f"with -v: {spoken}")
+    with open(os.path.join(cluster.work, "qwen.sbatch"), "w") as file:
+        file.write(text)
+    terminal = cluster.run("script", "-qec", "sbatch --hold qwen.sbatch", "/dev/null", env=env)
+    check(warning in terminal.out.replace("\r", ""), f"on a terminal: {terminal}")
+    cluster.run("scancel", "--me")
+
+    # As under Slurm it is done as it was asked for; with the option it is what was meant.
     os.mkdir(os.path.join(cluster.work, "logs"), 0o777)
-    job = cluster.sbatch(script, "--ntasks-per-node=1", env=env)
-    equal(cluster.wait_over(job), "COMPLETED", "state")
-    lines = launchers(witness)
-    equal(len(lines), 2, f"launchers: {lines}")
-    check(all("--nproc-per-node=8" in line and "node01:29500" in line for line in lines), f"{lines}")
+    for options, count in (([], 16), (["--ntasks-per-node=1"], 2)):
+        if os.path.exists(witness):
+            os.unlink(witness)
+        job = cluster.sbatch(script, *options, env=env)
+        equal(cluster.wait_over(job), "COMPLETED", f"state with {options}")
+        lines = launchers(witness)
+        equal(len(lines), count, f"launchers with {options}: {lines}")
+        check(all("--nproc-per-node=8" in line and "node01:29500" in line for line in lines), f"{lines}")
+    equal(warning_of(cluster, job), "", "no warning about what was meant")
