@@ -36,13 +36,14 @@ int controller_verb(int argc, char** argv) {
   options.state_dir = default_paths().controller_state();
   options.socket = default_paths().socket();
   std::string config_file;
-  std::optional<std::int64_t> port, parent;
+  std::optional<std::int64_t> port, compact_after, parent;
   const std::vector<Option> known{
       {"--state", &options.state_dir, "DIR", "journal, archive and keys"},
       {"--socket", &options.socket, "PATH", "where it answers"},
       {"--port", &port, "PORT", "also answer on 127.0.0.1:PORT, with tokens; 0: any port"},
       {"--cluster-config", &config_file, "FILE",
        "the configuration, as `phalanx up` translated it"},
+      {"--compact-after", &compact_after, "EVENTS", "between two snapshots; default: 200000"},
       {"--ready-file", &options.ready_file, "PATH", "created when it answers"},
       {"--parent", &parent, "PID", "stop when this process, its parent, is gone"},
   };
@@ -62,6 +63,7 @@ int controller_verb(int argc, char** argv) {
     options.config = std::move(*config);
   }
   if (port) options.tcp_port = static_cast<std::uint16_t>(*port);
+  if (compact_after) options.compact_after = static_cast<std::uint64_t>(*compact_after);
   return server::run_controller(options);
 }
 

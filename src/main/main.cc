@@ -16,6 +16,7 @@ constexpr cli::Verb kShells[] = {
     {"up", up_verb, "a cluster on this machine, in the foreground"},
     {"controller", controller_verb, "the controller alone"},
     {"agent", agent_verb, "makes this machine a node of a cluster"},
+    {"compact", compact_verb, "makes the journal short: a snapshot instead of old events"},
     {"token", token_verb, "a token for kubectl, curl or an agent"},
     {"sim", [](int argc, char** argv) { return sim::main_verb({argv + 1, argv + argc}); },
      "plays scenarios in virtual time"},

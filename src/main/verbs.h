@@ -8,6 +8,7 @@ namespace phalanx {
 int up_verb(int argc, char** argv);
 int controller_verb(int argc, char** argv);
 int agent_verb(int argc, char** argv);
+int compact_verb(int argc, char** argv);
 int token_verb(int argc, char** argv);
 
 }  // namespace phalanx

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/codec.h"
+#include "server/snapshot.h"
 
 namespace phalanx::server {
 namespace {
@@ -42,24 +43,9 @@ Core::~Core() { writer_.reset(); }
 Time Core::now() { return std::max(state_.now, net::wall_now()); }
 
 Status Core::recover() {
-  State state;
-  store::Seq from = 1;
-  auto snapshot = TRY(journal_.load_snapshot());
-  if (snapshot) {
-    std::string text;
-    for (const std::string& chunk : snapshot->chunks) text += chunk;
-    state = TRY(codec::decode<State>(text));
-    from = snapshot->seq + 1;
-  }
-  TRY(journal_.read(from, [&](store::Seq seq, std::string_view bytes) -> Status {
-    auto event = codec::decode<Event>(bytes);
-    if (!event.ok())
-      return internal(
-          format("event {} of the journal cannot be read: {}", seq, event.error().message));
-    cluster::apply(state, *event);
-    return {};
-  }));
-  state_ = std::move(state);
+  Replayed replayed = TRY(replay(journal_));
+  state_ = std::move(replayed.state);
+  recovered_ = {replayed.snapshot, replayed.events, replayed.bytes, std::move(replayed.warnings)};
   heard_ = Heard{};
   planner_ = plan::Planner();
   wants_since_ = last_pass_ = now();
@@ -167,6 +153,7 @@ void Core::flush() {
   last_outlook_ = planner_.outlook();
   open_->outlook = last_outlook_;
   open_->last_sequence = state_.sequence;
+  for (const std::string& event : batch_.events) open_->bytes += event.size();
   const bool empty = batch_.events.empty();
   batch_.first_seq = state_.sequence - batch_.events.size() + 1;
   on_the_way_.push_back(std::move(open_));
@@ -196,7 +183,7 @@ void Core::settled(const Status& status) {
     const std::unique_ptr<Held> held = std::move(on_the_way_.front());
     on_the_way_.pop_front();
     crash_points_of(*held->events);
-    outside_.committed({held->last_sequence, held->events, held->outlook});
+    outside_.committed({held->last_sequence, held->events, held->outlook, held->bytes});
     for (auto& [done, reply] : held->replies) {
       store::crash_point("before-reply");
       done(reply, held->last_sequence);

@@ -27,6 +27,7 @@ struct Committed {
   std::uint64_t last_sequence = 0;
   std::shared_ptr<const std::vector<Event>> events;
   std::shared_ptr<const Outlook> outlook;
+  std::size_t bytes = 0;  // of the events, as written
 };
 
 class Core {
@@ -45,6 +46,11 @@ class Core {
 
   // Loads the newest snapshot and the events after it. To be called once, before anything else.
   Status recover();
+  struct Recovered {  // how much there was to read
+    std::uint64_t snapshot = 0, events = 0, bytes = 0;
+    std::vector<std::string> warnings = {};  // snapshots that were passed over
+  };
+  [[nodiscard]] const Recovered& recovered() const { return recovered_; }
 
   // Queues an input; `done` may be empty. Blobs are stored in the same commit as its events. Beyond
   // 10,000 waiting inputs, or with too little disk, submissions are answered "try again".
@@ -82,6 +88,7 @@ class Core {
     std::shared_ptr<std::vector<Event>> events = std::make_shared<std::vector<Event>>();
     std::shared_ptr<const Outlook> outlook;
     std::uint64_t last_sequence = 0;
+    std::size_t bytes = 0;
   };
   void wake();
   void turn();
@@ -112,6 +119,7 @@ class Core {
   Time last_pass_{};
   Time wants_since_{};
   std::shared_ptr<const Outlook> last_outlook_;
+  Recovered recovered_;
   Counters counters_;
 };
 

@@ -17,6 +17,7 @@
 
 #include "net/net.h"
 #include "server/agents.h"
+#include "server/compactor.h"
 #include "server/core.h"
 #include "server/reader.h"
 
@@ -28,6 +29,7 @@ struct Door {
   Reader& reader;
   store::Journal& journal;  // blobs, for those who may read them
   Agents& agents;
+  Compactor& compactor;
   const net::TokenKey& key;
   std::string state_dir;
   std::uint32_t own_uid = 0;

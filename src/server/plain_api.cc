@@ -114,10 +114,36 @@ std::string metrics_of_core(const Core::Counters& counters, std::size_t agents) 
   return out + format("phalanx_agents_connected {}\n", agents);
 }
 
+std::string metrics_of_journal(const Compactor::Counters& counters) {
+  std::string out;
+  describe_metric(out, "phalanx_snapshots_total", "counter", "Snapshots made.");
+  out += format("phalanx_snapshots_total {}\n", counters.snapshots);
+  describe_metric(out, "phalanx_snapshot_failures_total", "counter",
+                  "Snapshots that were not made, for whatever reason; the log says which.");
+  out += format("phalanx_snapshot_failures_total {}\n", counters.failures);
+  describe_metric(out, "phalanx_snapshot_mismatches_total", "counter",
+                  "Of these, because the journal replays to another state: report it.");
+  out += format("phalanx_snapshot_mismatches_total {}\n", counters.mismatches);
+  return out;
+}
+
 void metrics(Door& door, const Answer& answer) {
-  const std::string core = metrics_of_core(door.core.counters(), door.agents.connected());
+  const std::string core = metrics_of_core(door.core.counters(), door.agents.connected()) +
+                           metrics_of_journal(door.compactor.counters());
   door.reader.ask(0, [answer, core](const View& view) {
     answer->post_reply(200, "text/plain; version=0.0.4", metrics_of_state(view.state) + core);
+  });
+}
+
+// --- the journal
+
+void compact(const Door& door, const Identity& who, const net::Request& request,
+             const Answer& answer) {
+  if (request.method != "POST") return refuse(answer, wrong_method("POST"));
+  if (!who.operator_) return refuse(answer, denied("only an operator may make a snapshot"));
+  door.compactor.start([answer](const Result<store::Seq>& at) {
+    if (!at.ok()) return refuse(answer, at.error());
+    answer->reply(200, "text/plain", format("snapshot of event {} made\n", *at));
   });
 }
 
@@ -179,6 +205,8 @@ void plain_routes(Router& router, Door& door) {
              [&door](const Identity& who, const net::Request& request, const Answer& answer) {
                give_token(door, who, request, answer);
              });
+  router.add("/v1/compact", [&door](const Identity& who, const net::Request& request,
+                                    const Answer& answer) { compact(door, who, request, answer); });
   router.add_open("/livez", [](const Identity&, const net::Request&, const Answer& answer) {
     answer->reply(200, "text/plain", "alive\n");
   });

@@ -10,6 +10,7 @@
 
 #include "base/codec.h"
 #include "server/archiver.h"
+#include "server/compactor.h"
 #include "server/door.h"
 #include "target/target.h"
 
@@ -55,6 +56,7 @@ class Server {
   std::unique_ptr<Reader> reader_;
   std::unique_ptr<Agents> agents_;
   std::unique_ptr<Archiver> archiver_;
+  std::unique_ptr<Compactor> compactor_;
   std::unique_ptr<Door> door_;
   std::unique_ptr<Router> router_;
   std::unique_ptr<net::HttpServer> http_;
@@ -75,7 +77,10 @@ Status Server::start() {
   core_ = std::make_unique<Core>(
       loop_, *journal_,
       Core::Outside{[this](const Effect& e) { effect(e); },
-                    [this](const Committed& c) { reader_->publish(c); },
+                    [this](const Committed& c) {
+                      reader_->publish(c);
+                      compactor_->add(c.events->size(), c.bytes);
+                    },
                     [this](const Error& why) {
                       std::fprintf(stderr, "phalanx: state rebuilt from the journal: %s\n",
                                    why.message.c_str());
@@ -87,20 +92,28 @@ Status Server::start() {
                       }
                     }});
   TRY(core_->recover());
+  for (const std::string& warning : core_->recovered().warnings)
+    std::fprintf(stderr, "phalanx: passed over: %s\n", warning.c_str());
   reader_ = std::make_unique<Reader>(core_->state(), *archive_);
   agents_ = std::make_unique<Agents>(loop_, *core_, [this](const State& state, Prepare& prepare) {
     target::complete(state, *journal_, prepare);
   });
   archiver_ = std::make_unique<Archiver>(loop_, *core_, *archive_);
-  door_ = std::make_unique<Door>(
-      Door{loop_, *core_, *reader_, *journal_, *agents_, *key_, options_.state_dir, geteuid()});
+  CompactorOptions compaction;
+  compaction.state_dir = options_.state_dir;
+  if (options_.compact_after) compaction.after_events = *options_.compact_after;
+  compactor_ = std::make_unique<Compactor>(loop_, *journal_, *reader_, compaction);
+  door_ = std::make_unique<Door>(Door{loop_, *core_, *reader_, *journal_, *agents_, *compactor_,
+                                      *key_, options_.state_dir, geteuid()});
   router_ = std::make_unique<Router>();
   plain_routes(*router_, *door_);
   slurm_routes(*router_, *door_);
   kube_routes(*router_, *door_);
   loop_.on_signal({SIGTERM, SIGINT}, [this](int) { stop(); });
+  loop_.on_signal({SIGCHLD}, [this](int) { compactor_->child_ended(); });
   TRY(configure());
   archiver_->catch_up();
+  compactor_->add(core_->recovered().events, core_->recovered().bytes);
   return {};
 }
 

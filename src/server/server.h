@@ -20,9 +20,23 @@ struct ServerOptions {
   std::optional<std::uint16_t> tcp_port;  // for kubectl; 0: any, written to <state_dir>/port
   ClusterConfig config;    // becomes Configured if it differs from what the journal says
   std::string ready_file;  // created when it answers; empty: none
+  std::optional<std::uint64_t> compact_after;  // events between snapshots; absent: the default
 };
 
 // Until SIGTERM or SIGINT. An error if it could not start, or had to give up.
 int run_controller(const ServerOptions& options);
+
+// `phalanx compact`: makes the next snapshot of a journal and deletes the events before the last
+// but one.
+struct CompactOptions {
+  std::string state_dir;
+  std::string socket;  // of the controller that has the journal open: it is asked to do it
+  // What a controller tells its child: up to which event, and what the State must be. The child
+  // deletes nothing.
+  std::uint64_t at = 0;
+  std::string expected;
+};
+constexpr int kCompactMismatch = 3;  // exit code: the replay came to another State
+int run_compact(const CompactOptions& options);
 
 }  // namespace phalanx::server
