@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cluster/blobs.h"
 #include "reconcile/reconcile.h"
 
 namespace phalanx::cluster {
@@ -25,6 +26,8 @@ Reply one(State& state, Heard& heard, const Input& input, Batch& batch, std::vec
           const std::function<void(const State&, const Event&)>& observe) {
   Outcome outcome = decide(state, heard, input);
   for (Event& event : outcome.events) {
+    for (std::string& hash : blobs_let_go(state, event))
+      batch.unused_blobs.push_back(std::move(hash));
     apply(state, event);
     unhear(heard, event.what);
     for (Effect& effect : react(state, event)) batch.effects.push_back(std::move(effect));
@@ -52,6 +55,8 @@ Batch step(State& state, Heard& heard, const Input& input,
     now.swap(next);
     for (const Input& consequence : now) one(state, heard, consequence, batch, next, observe);
   }
+  std::erase_if(batch.unused_blobs,
+                [&](const std::string& hash) { return state.blob_uses.contains(hash); });
   return batch;
 }
 

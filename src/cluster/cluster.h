@@ -48,6 +48,8 @@ struct Batch {
   std::vector<Event> events;
   std::vector<Effect> effects;
   Reply reply;
+  // By hash: State used them before and does not now. To be dropped in the commit of the events.
+  std::vector<std::string> unused_blobs;
 };
 Batch step(State& state, Heard& heard, const Input& input,
            const std::function<void(const State& after, const Event&)>& observe);

@@ -36,6 +36,7 @@ TEST(Life, OfAJobOnOneNode) {
   w.archive();
   EXPECT_TRUE(w.state.workloads.empty());
   EXPECT_TRUE(w.state.blob_uses.empty());
+  EXPECT_TRUE(w.stored.empty());
   EXPECT_TRUE(w.state.by_number.empty());
   EXPECT_FALSE(w.submit(job("1")).error);
   EXPECT_EQ(w.work(2).number, 2U);  // numbers do not come back

@@ -78,6 +78,8 @@ class Swarm {
                                     : job(format("{}x{}", rng_.between(1, 3), rng_.below(2)));
     s.name = format("name{}", rng_.below(4));
     s.requeue = !rng_.chance(4);
+    s.launch.script = format("script{}", rng_.below(6));
+    s.launch.environment = format("environment{}", rng_.below(3));
     s.limit = seconds(rng_.between(1, 600));
     if (rng_.chance(4)) s.kind = WorkloadKind::allocation;
     if (rng_.chance(4)) s.launch.warn = {10, seconds(30), rng_.chance(2)};
@@ -234,7 +236,9 @@ class Swarm {
     meaning.completions = rng_.between(0, 4);
     meaning.backoff_limit = rng_.between(0, 3);
     meaning.suspended = rng_.chance(4);
-    meaning.pod = std::make_shared<WorkloadSpec>(job("1"));
+    auto pod = std::make_shared<WorkloadSpec>(job("1"));
+    pod->launch.script = format("script{}", rng_.below(9));
+    meaning.pod = std::move(pod);
     put.object.meaning = meaning;
     w_.give(put, user("anna"));
   }

@@ -94,7 +94,15 @@ class World {
                                  ADD_FAILURE() << violation << "\nafter " << codec::encode(event);
                              });
     effects = batch.effects;
+    keep_blobs(batch);
     return batch.reply;
+  }
+
+  // What a store would keep is what State uses, no more and no less.
+  void keep_blobs(const Batch& batch) {
+    for (const auto& [hash, uses] : state.blob_uses) stored.insert(hash);
+    for (const std::string& hash : batch.unused_blobs) stored.erase(hash);
+    EXPECT_EQ(stored.size(), state.blob_uses.size());
   }
 
   // --- users
@@ -227,6 +235,7 @@ class World {
   std::vector<Event> events;
   std::vector<Effect> effects;  // of the last input
   std::map<std::string, std::string> boots;
+  std::set<std::string> stored;  // blobs
 };
 
 }  // namespace phalanx::cluster

@@ -116,6 +116,7 @@ void Core::decide_one(Waiting& waiting) {
     batch_bytes_ += batch_.events.back().size();
     open_->events->push_back(std::move(event));
   }
+  for (std::string& hash : result.unused_blobs) batch_.dropped_blobs.push_back(std::move(hash));
   // A refused submission leaves nothing behind, its blobs neither.
   if (!result.events.empty())
     for (store::Blob& blob : waiting.blobs) {
@@ -145,6 +146,14 @@ void Core::plan() {
   if (planner_.wants_step(state_, now())) wake();
 }
 
+// What the journal keeps after a batch is exactly what State uses after it, whatever came and went
+// within.
+void Core::sort_blobs() {
+  const auto used = [this](const std::string& hash) { return state_.blob_uses.contains(hash); };
+  std::erase_if(batch_.dropped_blobs, used);
+  std::erase_if(batch_.blobs, [&](const store::Blob& blob) { return !used(blob.id); });
+}
+
 // Sends the open batch to the journal. Replies and effects without events wait for what is on the
 // way, so that nobody hears of a fact before it is on disk.
 void Core::flush() {
@@ -153,6 +162,7 @@ void Core::flush() {
   last_outlook_ = planner_.outlook();
   open_->outlook = last_outlook_;
   open_->last_sequence = state_.sequence;
+  sort_blobs();
   for (const std::string& event : batch_.events) open_->bytes += event.size();
   const bool empty = batch_.events.empty();
   batch_.first_seq = state_.sequence - batch_.events.size() + 1;

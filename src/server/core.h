@@ -52,8 +52,9 @@ class Core {
   };
   [[nodiscard]] const Recovered& recovered() const { return recovered_; }
 
-  // Queues an input; `done` may be empty. Blobs are stored in the same commit as its events. Beyond
-  // 10,000 waiting inputs, or with too little disk, submissions are answered "try again".
+  // Queues an input; `done` may be empty. Blobs that State then uses are stored in the same commit
+  // as its events; those that it uses no more are dropped in the commit that says so. Beyond 10,000
+  // waiting inputs, or with too little disk, submissions are answered "try again".
   void put(Identity who, InputKind what, Done done = {}, std::vector<store::Blob> blobs = {});
 
   // Calls `done` when everything decided so far is on disk, or (with an error) lost.
@@ -90,6 +91,7 @@ class Core {
     std::uint64_t last_sequence = 0;
     std::size_t bytes = 0;
   };
+  void sort_blobs();
   void wake();
   void turn();
   void decide_one(Waiting& waiting);

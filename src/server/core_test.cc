@@ -68,6 +68,78 @@ TEST_F(CoreTest, ManySubmissionsShareCommits) {
   EXPECT_EQ(core->state().workloads.size(), 500U);
 }
 
+// --- scripts and environments
+
+std::shared_ptr<const WorkloadSpec> job_with(const store::Blob& script) {
+  auto spec = std::make_shared<WorkloadSpec>(*job("a"));
+  spec->launch.script = script.id;
+  return spec;
+}
+
+TEST_F(CoreTest, ABlobGoesWithItsLastUse) {
+  ask(Configure{"c", one_partition()});
+  const store::Blob script = store::make_blob("#!/bin/sh\n");
+  const auto submit = [&] { return ask(Submit{job_with(script)}, anna(), {script}).number; };
+  const auto end = [&](JobNumber number) {
+    Cancel cancel;
+    cancel.target.number = number;
+    EXPECT_FALSE(ask(cancel, anna()).error);
+    ask(ArchiveHas{{find_job(core->state(), number)->id}});
+  };
+  const JobNumber first = submit(), second = submit();
+  EXPECT_EQ(journal.blob_count(), 1U);
+  end(first);
+  EXPECT_EQ(journal.blob(script.id).value(), script.bytes);
+  end(second);
+  EXPECT_EQ(journal.blob_count(), 0U);
+  const JobNumber third = submit();
+  EXPECT_EQ(journal.blob(script.id).value(), script.bytes);
+  core.reset();  // a new controller counts as the old one did
+  start();
+  end(third);
+  EXPECT_EQ(journal.blob_count(), 0U);
+}
+
+// The last use ends and a new one begins in one commit: the blob stays, in either order.
+TEST_F(CoreTest, ABlobThatComesBackInTheSameBatchStays) {
+  ask(Configure{"c", one_partition()});
+  const store::Blob script = store::make_blob("#!/bin/sh\n");
+  for (const bool submit_first : {false, true}) {
+    const JobNumber old = ask(Submit{job_with(script)}, anna(), {script}).number;
+    Cancel cancel;
+    cancel.target.number = old;
+    ask(cancel, anna());
+    const ArchiveHas archived{{find_job(core->state(), old)->id}};
+    const std::size_t before = journal.append_count();
+    if (!submit_first) core->put(system_identity(), archived);
+    core->put(anna(), Submit{job_with(script)}, {}, {script});
+    if (submit_first) core->put(system_identity(), archived);
+    core->after_commit([this](const Reply&, std::uint64_t) { loop.stop(); });
+    loop.run();
+    EXPECT_EQ(journal.append_count(), before + 1) << "this test needs them in one batch";
+    EXPECT_EQ(journal.blob_count(), 1U);
+    EXPECT_EQ(journal.blob(script.id).value(), script.bytes);
+  }
+}
+
+// It comes and goes in one commit, or nobody uses it: it is never stored.
+TEST_F(CoreTest, ABlobThatNobodyUsesIsNotStored) {
+  ask(Configure{"c", one_partition()});
+  const store::Blob script = store::make_blob("#!/bin/sh\n");
+  PutObject put;
+  put.object.key = {"batch", "jobs", "default", "a"};
+  Completions job;
+  job.completions = 0;
+  job.pod = job_with(script);
+  put.object.meaning = job;
+  core->put(anna(), put, {}, {script, store::make_blob("nobody names it")});
+  core->put(anna(), DeleteObject{put.object.key, ""});
+  core->after_commit([this](const Reply&, std::uint64_t) { loop.stop(); });
+  loop.run();
+  EXPECT_TRUE(core->state().objects.empty());
+  EXPECT_EQ(journal.blob_count(), 0U);
+}
+
 // Readers see a copy that is as new as they ask for, on another thread.
 TEST_F(CoreTest, ReadersSeeTheirOwnWrites) {
   const std::string path =

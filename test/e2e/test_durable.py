@@ -1,5 +1,5 @@
-"""What must survive: snapshots instead of old events. The witness is the journal's file itself, read by another program
-than ours."""
+"""What must survive: snapshots instead of old events, scripts dropped with their last use. The witness is the journal's
+file itself, read by another program than ours."""
 import contextlib
 import glob
 import os
@@ -19,6 +19,10 @@ def journal(cluster, question):
 
 def first_event(cluster):
     return journal(cluster, "SELECT min(seq) FROM events")
+
+
+def blobs(cluster):
+    return journal(cluster, "SELECT count(*) FROM blobs")
 
 
 def compact(cluster):
@@ -115,3 +119,22 @@ def a_wrong_replay_deletes_nothing():
     check("nothing was deleted" in done.stderr, done.stderr)
     equal(glob.glob(state + "/journal.db-snapshot-*"), [], "snapshots")
     equal(first_event(cluster), 1, "the first event")
+
+
+@case("durable.scripts_go_with_their_last_use")
+def scripts_go_with_their_last_use():
+    cluster = Cluster(nodes=1, cpus=4)
+    held = cluster.sbatch("echo one\n", "-H")
+    again = cluster.sbatch("echo one\n", "-H")
+    equal(blobs(cluster), 2, "one script and one environment")
+    big = [cluster.sbatch(f"echo {number}\n") for number in range(10)]
+    for job in big:
+        cluster.wait_over(job)
+    wait_for(lambda: blobs(cluster) == 2, "the scripts of finished jobs go")
+    cluster.run("scancel", held)
+    crash_controller(cluster)
+    cluster.run("scontrol", "release", again)
+    cluster.wait_state(again, "COMPLETED")
+    check("one" in cluster.output(again), "the other job's script went too early")
+    wait_for(lambda: blobs(cluster) == 0, "nothing is kept for nobody")
+    equal(cluster.job_state(big[0]), "COMPLETED", "a finished job without its script")
