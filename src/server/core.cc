@@ -67,10 +67,14 @@ void Core::after_commit(Done done) {
 
 // Completions and cancels are always taken; new work only while there is room.
 bool Core::refuse_when_full(const Waiting& waiting) {
-  if (inputs_.size() < kMostWaiting || !std::holds_alternative<Submit>(waiting.input.what))
-    return false;
+  const auto* put = std::get_if<PutObject>(&waiting.input.what);
+  const bool adds = std::holds_alternative<Submit>(waiting.input.what) ||
+                    (put && !state_.objects.contains(put->object.key));
+  const bool busy = inputs_.size() >= kMostWaiting;
+  if (!adds || (!busy && refused_because_.empty())) return false;
   Reply reply;
-  reply.error = unavailable("the controller is busy: temporarily unable to accept job, try again");
+  reply.error = unavailable(format("{}: temporarily unable to accept job, try again",
+                                   busy ? "the controller is busy" : refused_because_));
   if (waiting.done)
     loop_.post([done = waiting.done, reply, sequence = state_.sequence] { done(reply, sequence); });
   return true;

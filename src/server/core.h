@@ -57,6 +57,10 @@ class Core {
   // waiting inputs, or with too little disk, submissions are answered "try again".
   void put(Identity who, InputKind what, Done done = {}, std::vector<store::Blob> blobs = {});
 
+  // From now on submissions and new objects are answered "try again", with the reason; "" takes
+  // them again. Completions, cancels and deletions are always taken.
+  void refuse_work(std::string why) { refused_because_ = std::move(why); }
+
   // Calls `done` when everything decided so far is on disk, or (with an error) lost.
   void after_commit(Done done);
 
@@ -121,6 +125,7 @@ class Core {
   Time last_pass_{};
   Time wants_since_{};
   std::shared_ptr<const Outlook> last_outlook_;
+  std::string refused_because_;
   Recovered recovered_;
   Counters counters_;
 };

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/codec.h"
+#include "server/disk_guard.h"
 #include "server/reader.h"
 #include "server/testing.h"
 
@@ -66,6 +67,52 @@ TEST_F(CoreTest, ManySubmissionsShareCommits) {
   loop.run();
   EXPECT_LT(journal.append_count() - before, 50U);
   EXPECT_EQ(core->state().workloads.size(), 500U);
+}
+
+// --- a disk that fills up
+
+TEST_F(CoreTest, WithoutRoomNewWorkIsRefusedAndCompletionsAreTaken) {
+  ask(Configure{"c", one_partition()});
+  const JobNumber number = ask(Submit{job("a")}, anna()).number;
+  store::Space room{std::uint64_t{100} << 30, std::uint64_t{200} << 30, 50, 1 << 20};
+  std::vector<std::string> done;
+  DiskGuard guard(loop, *core,
+                  {[&] { return Result<store::Space>(room); },
+                   [&] {
+                     done.emplace_back("release");
+                     room.reserve_bytes = 0;
+                     return Status();
+                   },
+                   [&] {
+                     done.emplace_back("refill");
+                     room.reserve_bytes = 1 << 20;
+                     return Status();
+                   }});
+  EXPECT_FALSE(ask(Submit{job("b")}, anna()).error);
+  room.bytes_free = std::uint64_t{900} << 20;
+  room.percent_free = 10;
+  guard.look();
+  EXPECT_TRUE(guard.low());
+  const Reply refused = ask(Submit{job("c")}, anna());
+  ASSERT_TRUE(refused.error);
+  EXPECT_EQ(refused.error->code, Error::Code::Unavailable);
+  PutObject put;
+  put.object.key = {"", "configmaps", "default", "notes"};
+  EXPECT_TRUE(ask(put, anna()).error);
+  Cancel cancel;
+  cancel.target.number = number;
+  EXPECT_FALSE(ask(cancel, anna()).error);
+  EXPECT_FALSE(ask(ArchiveHas{{find_job(core->state(), number)->id}}).error);
+  EXPECT_TRUE(done.empty()) << "the reserve is for when nothing else is left";
+  room.bytes_free = std::uint64_t{1} << 20;
+  guard.look();
+  guard.look();
+  EXPECT_EQ(done, std::vector<std::string>{"release"});
+  room.bytes_free = std::uint64_t{100} << 30;
+  guard.look();
+  EXPECT_FALSE(guard.low());
+  EXPECT_EQ(done, (std::vector<std::string>{"release", "refill"}));
+  EXPECT_FALSE(ask(Submit{job("d")}, anna()).error);
 }
 
 // --- scripts and environments

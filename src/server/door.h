@@ -19,6 +19,7 @@
 #include "server/agents.h"
 #include "server/compactor.h"
 #include "server/core.h"
+#include "server/disk_guard.h"
 #include "server/reader.h"
 
 namespace phalanx::server {
@@ -30,6 +31,7 @@ struct Door {
   store::Journal& journal;  // blobs, for those who may read them
   Agents& agents;
   Compactor& compactor;
+  DiskGuard& disk;
   const net::TokenKey& key;
   std::string state_dir;
   std::uint32_t own_uid = 0;

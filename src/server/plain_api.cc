@@ -114,7 +114,7 @@ std::string metrics_of_core(const Core::Counters& counters, std::size_t agents) 
   return out + format("phalanx_agents_connected {}\n", agents);
 }
 
-std::string metrics_of_journal(const Compactor::Counters& counters) {
+std::string metrics_of_journal(const Compactor::Counters& counters, const DiskGuard& disk) {
   std::string out;
   describe_metric(out, "phalanx_snapshots_total", "counter", "Snapshots made.");
   out += format("phalanx_snapshots_total {}\n", counters.snapshots);
@@ -124,12 +124,16 @@ std::string metrics_of_journal(const Compactor::Counters& counters) {
   describe_metric(out, "phalanx_snapshot_mismatches_total", "counter",
                   "Of these, because the journal replays to another state: report it.");
   out += format("phalanx_snapshot_mismatches_total {}\n", counters.mismatches);
+  describe_metric(out, "phalanx_disk_free_bytes", "gauge", "Free beside the journal.");
+  out += format("phalanx_disk_free_bytes {}\n", disk.space().bytes_free);
+  describe_metric(out, "phalanx_disk_low", "gauge", "1: new work is refused until there is room.");
+  out += format("phalanx_disk_low {}\n", disk.low() ? 1 : 0);
   return out;
 }
 
 void metrics(Door& door, const Answer& answer) {
   const std::string core = metrics_of_core(door.core.counters(), door.agents.connected()) +
-                           metrics_of_journal(door.compactor.counters());
+                           metrics_of_journal(door.compactor.counters(), door.disk);
   door.reader.ask(0, [answer, core](const View& view) {
     answer->post_reply(200, "text/plain; version=0.0.4", metrics_of_state(view.state) + core);
   });

@@ -11,6 +11,7 @@
 #include "base/codec.h"
 #include "server/archiver.h"
 #include "server/compactor.h"
+#include "server/disk_guard.h"
 #include "server/door.h"
 #include "target/target.h"
 
@@ -57,6 +58,7 @@ class Server {
   std::unique_ptr<Agents> agents_;
   std::unique_ptr<Archiver> archiver_;
   std::unique_ptr<Compactor> compactor_;
+  std::unique_ptr<DiskGuard> disk_guard_;
   std::unique_ptr<Door> door_;
   std::unique_ptr<Router> router_;
   std::unique_ptr<net::HttpServer> http_;
@@ -86,6 +88,7 @@ Status Server::start() {
                                    why.message.c_str());
                       reader_->replace(core_->state());
                       agents_->disconnect_all();
+                      disk_guard_->look();  // it may have been for want of room
                       if (core_->failed()) {
                         failure_ = why;
                         loop_.stop();
@@ -103,8 +106,9 @@ Status Server::start() {
   compaction.state_dir = options_.state_dir;
   if (options_.compact_after) compaction.after_events = *options_.compact_after;
   compactor_ = std::make_unique<Compactor>(loop_, *journal_, *reader_, compaction);
+  disk_guard_ = std::make_unique<DiskGuard>(loop_, *core_, DiskGuard::disk_of(*journal_));
   door_ = std::make_unique<Door>(Door{loop_, *core_, *reader_, *journal_, *agents_, *compactor_,
-                                      *key_, options_.state_dir, geteuid()});
+                                      *disk_guard_, *key_, options_.state_dir, geteuid()});
   router_ = std::make_unique<Router>();
   plain_routes(*router_, *door_);
   slurm_routes(*router_, *door_);

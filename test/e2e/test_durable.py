@@ -1,12 +1,13 @@
-"""What must survive: snapshots instead of old events, scripts dropped with their last use. The witness is the journal's
-file itself, read by another program than ours."""
+"""What must survive: snapshots instead of old events, scripts dropped with their last use, a disk that fills up. The
+witness is the journal's file itself, read by another program than ours."""
 import contextlib
 import glob
 import os
 import sqlite3
 import subprocess
+import tempfile
 
-from harness import Cluster, alive, case, check, equal, wait_for
+from harness import Cluster, Skip, alive, case, check, equal, need_root, wait_for
 
 UNTIL = "while [ ! -e {} ]; do sleep 0.1; done\n"
 
@@ -138,3 +139,73 @@ def scripts_go_with_their_last_use():
     check("one" in cluster.output(again), "the other job's script went too early")
     wait_for(lambda: blobs(cluster) == 0, "nothing is kept for nobody")
     equal(cluster.job_state(big[0]), "COMPLETED", "a finished job without its script")
+
+
+class SmallDisk:
+    """A file system of its own that the test can fill."""
+
+    def __init__(self, megabytes):
+        self.dir = tempfile.mkdtemp(prefix="phx-disk-")
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "phalanx-e2e", self.dir],
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            os.rmdir(self.dir)
+            raise Skip(f"cannot mount a file system here: {done.stderr.strip()}")
+        os.chmod(self.dir, 0o755)
+        self.filler = os.path.join(self.dir, "filler")
+
+    def leave(self, megabytes):
+        """Fills all but so much."""
+        with open(self.filler, "a") as file:
+            room = os.statvfs(self.dir)
+            more = room.f_bavail * room.f_frsize - megabytes * 1000 * 1000
+            if more > 0:
+                os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size, more)
+
+    def empty(self):
+        os.unlink(self.filler)
+
+    def remove(self):
+        subprocess.run(["umount", "-l", self.dir], check=True)
+        os.rmdir(self.dir)
+
+
+@case("durable.completions_are_kept_on_a_full_disk")
+def completions_are_kept_on_a_full_disk():
+    need_root()
+    disk = SmallDisk(1300)
+    cluster = None
+    try:
+        state = os.path.join(disk.dir, "state")
+        cluster = Cluster("--state", state, nodes=1, cpus=4)
+        cluster.state = state
+        reserve = os.path.join(state, "controller", "journal.db-reserve")
+        check(os.path.exists(reserve), "no reserve was set aside")
+        first = cluster.sbatch(UNTIL.format("one"))
+        second = cluster.sbatch(UNTIL.format("two"))
+        waits = cluster.sbatch("exit 0\n", "-H")
+        for job in (first, second):
+            cluster.wait_state(job, "RUNNING")
+        disk.leave(500)
+        wait_for(lambda: metric(cluster, "phalanx_disk_low") == 1, "the controller sees it")
+        refused = cluster.run("sbatch", stdin="#!/bin/bash\n")
+        check(refused.code != 0 and "temporarily unable" in refused.err, f"submission on a full disk: {refused}")
+        open(os.path.join(cluster.work, "one"), "w").close()
+        cluster.wait_state(first, "COMPLETED")
+        check(os.path.exists(reserve), "the reserve went too early")
+        check(cluster.run("scancel", waits).code == 0, "a job cannot be cancelled on a full disk")
+        disk.leave(0)
+        wait_for(lambda: not os.path.exists(reserve), "the reserve is given up")
+        open(os.path.join(cluster.work, "two"), "w").close()
+        cluster.wait_state(second, "COMPLETED")
+        disk.empty()
+        wait_for(lambda: metric(cluster, "phalanx_disk_low") == 0 and os.path.exists(reserve), "there is room again")
+        cluster.wait_state(cluster.sbatch("exit 0\n"), "COMPLETED")
+        crash_controller(cluster)
+        for job in (first, second):
+            equal(cluster.job_state(job), "COMPLETED", f"job {job}")
+        equal(cluster.job_state(waits), "CANCELLED", f"job {waits}")
+    finally:
+        if cluster:
+            cluster.stop()
+        disk.remove()
