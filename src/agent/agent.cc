@@ -18,6 +18,7 @@ namespace phalanx::agent {
 namespace {
 
 constexpr Duration kLookAtDevices = seconds(15);
+constexpr Duration kMeasure = minutes(1);
 constexpr Duration kLeaveAtMost = seconds(10);
 
 // The Node's clock: it only measures how long something has lasted.
@@ -40,6 +41,8 @@ class Agent {
   NodeReport greeting();
   void set_timer();
   void look_at_devices();
+  [[nodiscard]] std::map<std::string, std::string> holders() const;
+  void measure();
   [[nodiscard]] bool has_gpus() const {
     return !options_.emulated && !discovery_.spec.devices.empty();
   }
@@ -53,7 +56,7 @@ class Agent {
   Rooms rooms_;
   ControllerLink link_;
   StepService steps_;
-  net::Timer timer_, devices_timer_, leave_timer_;
+  net::Timer timer_, devices_timer_, measure_timer_, leave_timer_;
   std::set<Fence> stops_noted_;
   bool leaving_ = false;
   int exit_code_ = 0;
@@ -77,7 +80,7 @@ Status Agent::start() {
     std::fprintf(stderr, "phalanx agent %s: %s\n", discovery_.spec.name.c_str(), warning.c_str());
   carry_out(node_.restore(node_now(), rooms_.restore()));
   link_.start();
-  if (has_gpus()) devices_timer_ = loop_.after(kLookAtDevices, [this] { look_at_devices(); });
+  measure_timer_ = loop_.after(kMeasure, [this] { measure(); });
   return {};
 }
 
@@ -160,6 +163,12 @@ void Agent::look_at_devices() {
     link_.send(DevicesReport{std::move(now)});
   }
   devices_timer_ = loop_.after(kLookAtDevices, [this] { look_at_devices(); });
+}
+
+// What running work has used so far; the cluster decides how often that is worth writing down.
+void Agent::measure() {
+  for (const node::Measured& one : rooms_.measure()) carry_out(node_.os(node_now(), one));
+  measure_timer_ = loop_.after(kMeasure, [this] { measure(); });
 }
 
 void Agent::stop() {

@@ -65,6 +65,7 @@ struct CgroupLimits {
 // Absent means that nobody measured it.
 struct CgroupCounters {
   std::optional<std::int64_t> cpu_ns;
+  std::optional<std::int64_t> user_ms, system_ms;  // what cpu_ns is made of, less finely
   std::optional<std::int64_t> memory_bytes;
   std::optional<std::int64_t> memory_peak_bytes;
   std::optional<std::int64_t> oom_kills;

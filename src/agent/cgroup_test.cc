@@ -333,6 +333,9 @@ TEST_P(CgroupTest, CpuTimeIsMeasured) {
   EXPECT_EQ(child.exit_code(), 0);
   EXPECT_GE(cgroups_.counters("job_10_a1/step_0").cpu_ns.value(), 25'000'000);
   EXPECT_GE(cgroups_.counters("job_10_a1").cpu_ns.value(), 25'000'000);
+  const CgroupCounters job = cgroups_.counters("job_10_a1");
+  EXPECT_GE(job.user_ms.value() + job.system_ms.value(), 24);
+  EXPECT_LE(job.user_ms.value() + job.system_ms.value(), *job.cpu_ns / 1'000'000 + 1);
 }
 
 TEST_P(CgroupTest, TheNumberOfProcessesIsLimited) {

@@ -115,8 +115,25 @@ Status freeze_v1(const std::string& dir, bool frozen) {
   return unavailable(format("{} is still freezing: a process is in an uninterruptible call", dir));
 }
 
+namespace {
+
+// cpuacct.stat counts in ticks: it only says how the exact time is divided.
+void divide_cpu_time(const std::string& dir, CgroupCounters& out) {
+  constexpr std::int64_t kNsPerMs = 1'000'000;
+  const auto user = read_key(dir + "/cpuacct.stat", "user");
+  const auto system = read_key(dir + "/cpuacct.stat", "system");
+  if (!out.cpu_ns || !user || !system) return;
+  const std::int64_t ms = *out.cpu_ns / kNsPerMs,
+                     ticks = std::max<std::int64_t>(*user + *system, 1);
+  out.system_ms = ms / ticks * *system + ms % ticks * *system / ticks;
+  out.user_ms = ms - *out.system_ms;
+}
+
+}  // namespace
+
 void count_v1(const std::string& dir, unsigned controllers, CgroupCounters& out) {
   if (controllers & kCpuAcct) out.cpu_ns = read_number(dir + "/cpuacct.usage");
+  if (controllers & kCpuAcct && !out.user_ms) divide_cpu_time(dir, out);
   if (!(controllers & kMemory)) return;
   out.memory_bytes = read_number(dir + "/memory.usage_in_bytes");
   out.memory_peak_bytes = read_number(dir + "/memory.max_usage_in_bytes");

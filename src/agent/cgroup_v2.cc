@@ -72,6 +72,8 @@ Status freeze_v2(const std::string& dir, bool frozen) {
 
 void count_v2(const std::string& dir, unsigned controllers, CgroupCounters& out) {
   if (const auto usec = read_key(dir + "/cpu.stat", "usage_usec")) out.cpu_ns = *usec * 1000;
+  if (const auto usec = read_key(dir + "/cpu.stat", "user_usec")) out.user_ms = *usec / 1000;
+  if (const auto usec = read_key(dir + "/cpu.stat", "system_usec")) out.system_ms = *usec / 1000;
   if (!(controllers & kMemory)) return;
   out.memory_bytes = read_number(dir + "/memory.current");
   out.memory_peak_bytes = read_number(dir + "/memory.peak");  // since Linux 5.19

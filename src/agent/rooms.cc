@@ -27,6 +27,10 @@ void make_directory(const std::string& path, mode_t mode) {
   ::chmod(path.c_str(), mode);
 }
 
+Used used_of(const CgroupCounters& counters) {
+  return {counters.user_ms, counters.system_ms, counters.memory_peak_bytes};
+}
+
 // Agents of one machine have run directories of their own, and so control groups of their own, also
 // where two clusters have a node of the same name.
 std::string group_root(const std::string& node, const std::string& run_dir) {
@@ -138,12 +142,11 @@ void Rooms::ask_spawn(std::shared_ptr<spawn::Start> request, int tries, OnStart 
   });
 }
 
-void Rooms::launch(Room& room, StepNumber step, spawn::Start request, Unit::Handler handler,
-                   OnStart done) {
+void Rooms::launch(Room& room, StepNumber step, const CgroupLimits& limits, spawn::Start request,
+                   Unit::Handler handler, OnStart done) {
   request.unit = unit_name(room.name, step);
   request.intent = intent(request.unit);
   const std::string group = group_of(room, step);
-  CgroupLimits limits;
   if (const Status status = cgroups_.create(group, limits); !status.ok()) {
     return loop_.post([done, error = status.error()] { done(error); });
   }
@@ -176,9 +179,9 @@ void Rooms::start_batch(const Fence& fence) {
   went(fence);
   const LaunchOrder& order = room->record.order;
   if (order.kind == WorkloadKind::batch && order.script_text.empty()) {
-    return tell(node::BatchStarted{fence, "the batch script is missing from the order", false});
+    return tell(node::BatchStarted{fence, "the batch script is missing from the order", true});
   }
-  launch(*room, kBatchStep, batch_request(order, folder(*room) + "/slurm_script", local_),
+  launch(*room, kBatchStep, {}, batch_request(order, folder(*room) + "/slurm_script", local_),
          batch_handler(fence), [this, fence](const Result<spawn::StartReply>& reply) {
            if (!reply.ok()) {
              tell(node::BatchStarted{fence, reply.error().message, false});
@@ -187,7 +190,7 @@ void Rooms::start_batch(const Fence& fence) {
                                      is_user_fault(reply->stage)});
            } else if (reply->verdict == spawn::Verdict::Gone) {
              tell(node::BatchStarted{fence, "", false});
-             tell(node::UnitExited{{fence, kBatchStep}, 0, SIGKILL, false, true});
+             tell(node::UnitExited{{fence, kBatchStep}, 0, SIGKILL, false, true, {}});
            }
          });
 }
@@ -211,9 +214,10 @@ void Rooms::batch_heard(const Fence& fence, const UnitEvent& event) {
     const bool out_of_memory = oom_killed(key);
     if (const Room* room = find(fence); room && out_of_memory)
       write_note(room->record.order, memory_note(room->record.order.label + ".batch"));
-    tell(node::UnitExited{key, end.code, end.signal, out_of_memory, false});
+    tell(node::UnitExited{key, end.code, end.signal, out_of_memory, false,
+                          used_by(key, exited->usage)});
   } else if (std::holds_alternative<SupervisorLost>(event)) {
-    tell(node::UnitExited{key, 0, SIGKILL, false, true});  // dropped if it had exited before
+    tell(node::UnitExited{key, 0, SIGKILL, false, true, {}});  // dropped if it had exited before
   }
 }
 
@@ -223,7 +227,9 @@ void Rooms::start_step(const StepGrant& grant, spawn::Start request, Unit::Handl
   if (!room || room->cleaning) {
     return loop_.post([done] { done(conflict("the job is over on this node")); });
   }
-  launch(*room, grant.step, std::move(request), std::move(handler), std::move(done));
+  CgroupLimits limits;  // within the job's
+  if (grant.share.memory > 0) limits.memory_bytes = grant.share.memory;
+  launch(*room, grant.step, limits, std::move(request), std::move(handler), std::move(done));
 }
 
 Unit* Rooms::unit(const node::UnitKey& key) {
@@ -298,7 +304,7 @@ void Rooms::look(const Fence& fence) {
 
 void Rooms::clean(const Fence& fence) {
   Room* room = find(fence);
-  if (!room) return tell(node::RoomGone{fence, 0, 0});
+  if (!room) return tell(node::RoomGone{fence, {}});
   if (std::exchange(room->cleaning, true)) return;
   room->pause = kLookFirst;
   clean_more(fence);
@@ -333,11 +339,8 @@ void Rooms::clean_more(const Fence& fence) {
     if (step_of_unit(room->name, it->path().filename().string())) ::unlink(it->path().c_str());
   }
   records_.remove(room->name);
-  constexpr std::int64_t kNsPerMs = 1'000'000;
-  const std::int64_t cpu_ms = counters.cpu_ns.value_or(0) / kNsPerMs;
-  const std::int64_t peak = counters.memory_peak_bytes.value_or(0);
   rooms_.erase(fence);
-  tell(node::RoomGone{fence, cpu_ms, peak});
+  tell(node::RoomGone{fence, used_of(counters)});
 }
 
 void Rooms::drop_step(const node::UnitKey& key) {
@@ -357,6 +360,34 @@ void Rooms::leave(std::function<void()> done) {
   cgroups_.remove_root();
   spawn_.on_lost({});
   spawn_.stop([done = std::move(done)](const Status&) { done(); });
+}
+
+// The control group knows best; without one, what was reaped: the memory of its largest process.
+Used Rooms::used_by(const node::UnitKey& key, const spawn::Usage& reaped) const {
+  constexpr std::int64_t kUsPerMs = 1000, kKib = 1024;
+  const auto it = rooms_.find(key.fence);
+  Used used;
+  if (it != rooms_.end()) used = used_of(cgroups_.counters(group_of(it->second, key.step)));
+  const auto known = [](std::optional<std::int64_t>& value, std::uint64_t other) {
+    if (!value) value = static_cast<std::int64_t>(other);
+  };
+  known(used.user_ms, reaped.user_us / kUsPerMs);
+  known(used.system_ms, reaped.system_us / kUsPerMs);
+  known(used.memory_peak, reaped.max_rss_kb * kKib);
+  return used;
+}
+
+std::vector<node::Measured> Rooms::measure() const {
+  std::vector<node::Measured> all;
+  for (const auto& [fence, room] : rooms_) {
+    if (room.units.empty() || room.cleaning) continue;
+    node::Measured& one = all.emplace_back();
+    one.fence = fence;
+    one.all = used_of(cgroups_.counters(room.name));
+    for (const auto& [step, unit] : room.units)
+      one.units.push_back({step, used_of(cgroups_.counters(group_of(room, step)))});
+  }
+  return all;
 }
 
 bool Rooms::oom_killed(const node::UnitKey& key) const {

@@ -52,7 +52,10 @@ class Rooms {
   std::function<Unit::Handler(const node::UnitKey&)> adopt_step;
 
   [[nodiscard]] bool oom_killed(const node::UnitKey& key) const;
-  [[nodiscard]] bool fenced() const;  // there are control groups
+  // What a unit whose tasks have exited used; `reaped`: as its supervisor counted it.
+  [[nodiscard]] Used used_by(const node::UnitKey& key, const spawn::Usage& reaped) const;
+  [[nodiscard]] std::vector<node::Measured> measure() const;  // of all that lives
+  [[nodiscard]] bool fenced() const;                          // there are control groups
   [[nodiscard]] bool nobody_in_group(const std::string& name) const;
   [[nodiscard]] bool empty() const { return rooms_.empty(); }
   [[nodiscard]] std::vector<int> processes() const;  // of all attempts, sorted
@@ -73,8 +76,8 @@ class Rooms {
   };
 
   Room* find(const Fence& fence);
-  void launch(Room& room, StepNumber step, spawn::Start request, Unit::Handler handler,
-              OnStart done);
+  void launch(Room& room, StepNumber step, const CgroupLimits& limits, spawn::Start request,
+              Unit::Handler handler, OnStart done);
   void ask_spawn(std::shared_ptr<spawn::Start> request, int tries, OnStart done);
   void attach(Room& room, StepNumber step, Unit::Handler handler);
   Unit::Handler batch_handler(const Fence& fence);

@@ -135,7 +135,7 @@ void StepSession::begun(const Result<spawn::StartReply>& reply) {
     return;
   }
   told_ = true;
-  outside_.found(node::UnitExited{key_, 1, 0, false, false});
+  outside_.found(node::UnitExited{key_, 1, 0, false, false, {}});
   if (!reply.ok()) return refuse(reply.error().message);
   if (reply->verdict == spawn::Verdict::Gone) return refuse("this step has run here before");
   refuse(sentence(reply->stage, reply->error, reply->detail));
@@ -205,6 +205,7 @@ void StepSession::heard(const UnitEvent& event) {
     task_exited(failed->task, {failed->stage == spawn::Stage::Exec ? failed->error : 1, 0}, false);
   } else if (const auto* exited = std::get_if<spawn::TaskExited>(&event)) {
     const TaskEnd end = task_end(exited->status);
+    tasks_.at(exited->task).usage = exited->usage;
     task_exited(exited->task, end, end.signal == SIGKILL && outside_.rooms.oom_killed(key_));
   } else if (std::holds_alternative<spawn::AllExited>(event)) {
     all_exited();
@@ -240,8 +241,19 @@ void StepSession::all_exited() {
   over_ = true;
   out_of_memory_ = out_of_memory_ || outside_.rooms.oom_killed(key_);
   if (!std::exchange(told_, true))
-    outside_.found(node::UnitExited{key_, worst_code_, worst_signal_, out_of_memory_, false});
+    outside_.found(node::UnitExited{key_, worst_code_, worst_signal_, out_of_memory_, false,
+                                    outside_.rooms.used_by(key_, reaped())});
   if (Unit* unit = this->unit()) unit->kill();
+}
+
+spawn::Usage StepSession::reaped() const {
+  spawn::Usage sum;
+  for (const Task& task : tasks_) {
+    sum.user_us += task.usage.user_us;
+    sum.system_us += task.usage.system_us;
+    sum.max_rss_kb = std::max(sum.max_rss_kb, task.usage.max_rss_kb);
+  }
+  return sum;
 }
 
 void StepSession::supervisor_lost() {

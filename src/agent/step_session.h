@@ -51,6 +51,7 @@ class StepSession {
   struct Task {
     bool started = false, exited = false;
     TaskEnd end;
+    spawn::Usage usage;
     std::array<bool, 2> at_end{};  // output, errors
     bool reads = false, closed = false;
     std::uint64_t input_next = 0, input_written = 0;
@@ -61,6 +62,7 @@ class StepSession {
   void task_exited(std::uint32_t index, TaskEnd end, bool out_of_memory);
   void supervisor_lost();
   void all_exited();
+  [[nodiscard]] spawn::Usage reaped() const;
   void relay(const spawn::Output& output);
   void input_taken(const spawn::StdinTaken& taken);
   void end_if_complete();

@@ -26,6 +26,7 @@ void apply_one(State& state, Time at, const Launched& e);
 void apply_one(State& state, Time at, const StepStarted& e);
 void apply_one(State& state, Time at, const StepEnded& e);
 void apply_one(State& state, Time at, const Warned& e);
+void apply_one(State& state, Time at, const UsageReported& e);
 void apply_one(State& state, Time at, const Promised& e);
 void apply_one(State& state, Time at, const Ended& e);
 void apply_one(State& state, Time at, const Released& e);

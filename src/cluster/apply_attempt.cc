@@ -4,6 +4,7 @@
 
 #include "cluster/apply.h"
 #include "cluster/tables.h"
+#include "cluster/usage.h"
 #include "ledger/ledger.h"
 
 namespace phalanx::cluster {
@@ -27,6 +28,8 @@ PastAttempt past_attempt(const State& state, const Workload& w, Time at, const E
   past.end = end;
   past.shares = w.current->shares;
   past.port = w.current->port;
+  past.used = w.current->used;
+  past.script_used = w.current->script_used;
   for (const NodeShare& share : past.shares) {
     const Node* node = find_node(state, share.node);
     past.nodes.push_back(node ? node->spec.name : "");
@@ -81,7 +84,11 @@ void apply_one(State& state, Time at, const Placed& e) {
   edit(state, e.id, [&](Workload& w) {
     w.phase = Phase::placed;
     w.attempts = e.attempt;
-    w.current = Attempt{e.attempt, e.shares, e.port, at, std::nullopt, {}, false};
+    w.current.emplace();
+    w.current->number = e.attempt;
+    w.current->shares = e.shares;
+    w.current->port = e.port;
+    w.current->placed = at;
     if (w.first_placed == Time{}) w.first_placed = at;
     w.steps.clear();
     w.next_step = 0;
@@ -128,6 +135,14 @@ void apply_one(State& state, Time /*at*/, const Warned& e) {
   });
 }
 
+void apply_one(State& state, Time at, const UsageReported& e) {
+  edit(state, e.id, [&](Workload& w) {
+    if (!w.current || w.current->number != e.attempt) return;
+    w.current->used_at = at;
+    for (const NodeUsed& used : e.nodes) take_usage(w, e.attempt, used);
+  });
+}
+
 void apply_one(State& state, Time at, const Ended& e) {
   state.preparing.erase(e.id);
   edit(state, e.id, [&](Workload& w) {
@@ -147,6 +162,7 @@ void apply_one(State& state, Time at, const Released& e) {
   edit(state, e.id, [&](Workload& w) {
     if (!w.current || w.current->number != e.attempt || w.current->released.contains(e.node))
       return;
+    take_usage(w, e.attempt, {e.node, e.used, e.steps});
     Attempt& attempt = *w.current;
     for (const NodeShare& share : attempt.shares) {
       if (share.node != e.node) continue;

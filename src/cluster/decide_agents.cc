@@ -6,6 +6,7 @@
 #include "cluster/blame.h"
 #include "cluster/decide.h"
 #include "cluster/merge_node.h"
+#include "cluster/usage.h"
 
 namespace phalanx::cluster {
 namespace {
@@ -114,6 +115,7 @@ void decide_one(Draft& d, const AgentReported& input) {
   if (!node || node->health == NodeHealth::absent)
     return d.refuse(not_found(format("no node {} has joined", input.node)));
   if (input.report.fence.boot != node->boot) return;  // before it rebooted
+  if (const Workload* w = wanted(d.state, node->id, input.report.fence)) note_usage(d, *w);
   settle(d, *node, input.report, true);
   const auto heard = d.heard.nodes.find(node->id);
   if (!unsure(*node) || heard == d.heard.nodes.end()) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cluster/deadline.h"
+#include "cluster/usage.h"
 
 namespace phalanx::cluster {
 
@@ -20,7 +21,14 @@ bool Draft::accept(const Status& status) {
 }
 
 void Draft::release(const Workload& w, NodeId node) {
-  if (released.emplace(w.id, node).second) say(Released{w.id, w.current->number, node});
+  if (!released.emplace(w.id, node).second) return;
+  Released event{w.id, w.current->number, node, {}, {}};
+  if (const auto* last = last_report(heard, w, node)) {
+    NodeUsed used = news_of(w, node, last->report);
+    event.used = used.all;
+    event.steps = std::move(used.steps);
+  }
+  say(std::move(event));
 }
 
 void Draft::end(const Workload& w, Ended how) {

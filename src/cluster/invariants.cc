@@ -76,11 +76,36 @@ void check_attempt(Found& found, const Workload& w) {
   if (tasks != w.spec->groups.front().tasks) bad("its gang is not whole");
 }
 
+bool is_amount(const Used& used) {
+  return used.user_ms.value_or(0) >= 0 && used.system_ms.value_or(0) >= 0 &&
+         used.memory_peak.value_or(0) >= 0;
+}
+
+// What was measured belongs to a node that ran it.
+template <class Share>
+bool measured_there(const std::map<NodeId, Used>& used, const std::vector<Share>& shares) {
+  return std::all_of(used.begin(), used.end(), [&](const auto& entry) {
+    return is_amount(entry.second) &&
+           std::any_of(shares.begin(), shares.end(),
+                       [&](const Share& share) { return share.node == entry.first; });
+  });
+}
+
+void check_used(Found& found, const Workload& w) {
+  bool right = true;
+  if (w.current) right = measured_there(w.current->used, w.current->shares);
+  for (const PastAttempt& past : w.past) right = right && measured_there(past.used, past.shares);
+  for (const auto& [number, step] : w.steps)
+    right = right && measured_there(step.used, step.shares);
+  if (!right) found.push_back(format("workload {}: was measured where it did not run", w.id.value));
+}
+
 void check_workload(Found& found, const State& s, const Workload& w) {
   const auto bad = [&](const char* what) {
     found.push_back(format("workload {}: {}", w.id.value, what));
   };
   check_attempt(found, w);
+  check_used(found, w);
   AttemptNumber last = 0;
   for (const PastAttempt& past : w.past) {
     if (past.number <= last) bad("attempt numbers do not grow");

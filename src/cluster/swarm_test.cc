@@ -127,6 +127,13 @@ class Swarm {
     w_.give(propose);
   }
 
+  Used some_used() {
+    Used used;
+    if (rng_.chance(2)) used.user_ms = rng_.between(-5, 900);
+    if (rng_.chance(2)) used.system_ms = rng_.between(-5, 900);
+    if (rng_.chance(2)) used.memory_peak = rng_.between(-5, 900);
+    return used;
+  }
   AttemptReport some_report(const Workload& w, const std::string& from) {
     AttemptReport report;
     report.fence = {w_.state.cluster, w.id, w.attempts, w_.boots.at(from)};
@@ -140,6 +147,10 @@ class Swarm {
     report.exit_code = rng_.chance(2) ? 0 : static_cast<std::int32_t>(rng_.below(3));
     for (std::uint64_t n = rng_.below(3); n > 0; --n)
       report.steps.push_back({static_cast<StepNumber>(rng_.below(3)), 1, 0, false});
+    report.used = some_used();
+    for (std::uint64_t n = rng_.below(3); n > 0; --n)
+      report.steps_used.push_back(
+          {rng_.chance(3) ? kBatchStep : static_cast<StepNumber>(rng_.below(3)), some_used()});
     return report;
   }
   // Some node says something of some workload, true or not: often a plausible next phase.

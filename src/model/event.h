@@ -12,6 +12,7 @@
 #include "base/describe.h"
 #include "base/time.h"
 #include "model/config.h"
+#include "model/event_node.h"
 #include "model/ids.h"
 #include "model/object.h"
 #include "model/workload.h"
@@ -25,58 +26,6 @@ struct Configured {
   bool operator==(const Configured&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Configured, (), (cluster, config))
-
-// --- nodes
-struct NodeJoined {  // for the first time, or again under another boot id
-  PHALANX_NAMED(NodeJoined);
-  NodeId node;
-  NodeSpec spec;  // merged: what is offered
-  std::string boot;
-  std::string drain_reason;  // non-empty: joins drained
-  std::string note;          // joins undrained, but this is worth saying: "gpus 7/8"
-  bool operator==(const NodeJoined&) const = default;
-};
-BOOST_DESCRIBE_STRUCT(NodeJoined, (), (node, spec, boot, drain_reason, note))
-struct NodeChanged {
-  PHALANX_NAMED(NodeChanged);
-  NodeId node;
-  NodeSpec spec;
-  bool operator==(const NodeChanged&) const = default;
-};
-BOOST_DESCRIBE_STRUCT(NodeChanged, (), (node, spec))
-struct NodeDrained {
-  PHALANX_NAMED(NodeDrained);
-  NodeId node;
-  std::string reason, by;
-  bool operator==(const NodeDrained&) const = default;
-};
-BOOST_DESCRIBE_STRUCT(NodeDrained, (), (node, reason, by))
-struct NodeUndrained {
-  PHALANX_NAMED(NodeUndrained);
-  NodeId node;
-  bool operator==(const NodeUndrained&) const = default;
-};
-BOOST_DESCRIBE_STRUCT(NodeUndrained, (), (node))
-struct NodeSuspected {
-  PHALANX_NAMED(NodeSuspected);
-  NodeId node;
-  std::string why;
-  bool operator==(const NodeSuspected&) const = default;
-};
-BOOST_DESCRIBE_STRUCT(NodeSuspected, (), (node, why))
-struct NodeLost {
-  PHALANX_NAMED(NodeLost);
-  NodeId node;
-  std::string why;
-  bool operator==(const NodeLost&) const = default;
-};
-BOOST_DESCRIBE_STRUCT(NodeLost, (), (node, why))
-struct NodeReturned {  // same boot, after suspicion or loss
-  PHALANX_NAMED(NodeReturned);
-  NodeId node;
-  bool operator==(const NodeReturned&) const = default;
-};
-BOOST_DESCRIBE_STRUCT(NodeReturned, (), (node))
 
 // --- submissions
 struct Submitted {  // a workload, or (array set) an array
@@ -180,6 +129,16 @@ struct Warned {  // the signal of --signal is on its way
   bool operator==(const Warned&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Warned, (), (id, attempt))
+// What a live attempt has really used by now: at most every 5 minutes. The last word of a node
+// comes with its Released.
+struct UsageReported {
+  PHALANX_NAMED(UsageReported);
+  WorkloadId id;
+  AttemptNumber attempt = 0;
+  std::vector<NodeUsed> nodes;  // those that have news
+  bool operator==(const UsageReported&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(UsageReported, (), (id, attempt, nodes))
 struct Promised {
   PHALANX_NAMED(Promised);
   WorkloadId id;
@@ -204,9 +163,11 @@ struct Released {  // nothing of the attempt is left on the node, or the node's 
   WorkloadId id;
   AttemptNumber attempt = 0;
   NodeId node;
+  Used used;  // there, as far as it was measured
+  std::vector<StepUsed> steps;
   bool operator==(const Released&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(Released, (), (id, attempt, node))
+BOOST_DESCRIBE_STRUCT(Released, (), (id, attempt, node, used, steps))
 struct Archived {  // the archive has them: they leave State
   PHALANX_NAMED(Archived);
   std::vector<WorkloadId> ids;
@@ -228,10 +189,11 @@ struct ObjectDeleted {
 };
 BOOST_DESCRIBE_STRUCT(ObjectDeleted, (), (key))
 
-using EventKind = std::variant<Configured, NodeJoined, NodeChanged, NodeDrained, NodeUndrained,
-                               NodeSuspected, NodeLost, NodeReturned, Submitted, Separated, Updated,
-                               Held, Cancelled, Placed, Launched, StepStarted, StepEnded, Warned,
-                               Promised, Ended, Released, Archived, ObjectPut, ObjectDeleted>;
+using EventKind =
+    std::variant<Configured, NodeJoined, NodeChanged, NodeDrained, NodeUndrained, NodeSuspected,
+                 NodeLost, NodeReturned, Submitted, Separated, Updated, Held, Cancelled, Placed,
+                 Launched, StepStarted, StepEnded, Warned, UsageReported, Promised, Ended, Released,
+                 Archived, ObjectPut, ObjectDeleted>;
 
 // A struct around the variant: as an alias, argument-dependent look-up would find std::apply.
 struct Event {

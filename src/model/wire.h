@@ -131,13 +131,13 @@ struct AttemptReport {
   bool supervisor_lost = false;
   std::vector<StepExit> steps;  // ended here since Go, by number
   std::vector<StepNumber> running_steps;
-  std::int64_t cpu_used_ms = 0;  // CPU time really used, by all processes so far
-  std::int64_t memory_peak = 0;  // bytes
+  Used used;                         // by all of it here so far
+  std::vector<StepUsed> steps_used;  // by number; the script too
   bool operator==(const AttemptReport&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(AttemptReport, (),
                       (fence, phase, detail, user_fault, exit_code, exit_signal, out_of_memory,
-                       supervisor_lost, steps, running_steps, cpu_used_ms, memory_peak))
+                       supervisor_lost, steps, running_steps, used, steps_used))
 
 struct NodeReport {  // the first frame after connecting
   PHALANX_NAMED(Node);

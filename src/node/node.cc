@@ -1,5 +1,6 @@
 #include "node/node.h"
 
+#include <algorithm>
 #include <csignal>
 #include <map>
 #include <set>
@@ -12,6 +13,12 @@ namespace {
 constexpr Duration kKillAgain =
     seconds(2);  // a process in uninterruptible sleep may need a second kill
 constexpr std::size_t kRememberReleased = 20'000;
+
+void keep(Used& known, const Used& now) {
+  if (now.user_ms) known.user_ms = now.user_ms;
+  if (now.system_ms) known.system_ms = now.system_ms;
+  if (now.memory_peak) known.memory_peak = now.memory_peak;
+}
 
 struct Attempt {
   LaunchOrder order;
@@ -72,6 +79,7 @@ struct Node::Machine {
   void stop(Time now, Attempt& a, Duration grace);
   void release(Time now, Attempt& a);
   void clean(Attempt& a);
+  static void measured(Attempt& a, StepNumber step, const Used& used);
   void room_made(Attempt& a, const RoomMade& result);
   void batch_started(Time now, Attempt& a, const BatchStarted& result);
   void unit_exited(Attempt& a, const UnitExited& result);
@@ -182,8 +190,19 @@ void Node::Machine::batch_started(Time now, Attempt& a, const BatchStarted& resu
   }
 }
 
+// Kept by step; what is not measured now may have been measured before.
+void Node::Machine::measured(Attempt& a, StepNumber step, const Used& used) {
+  if (used == Used{}) return;
+  auto& list = a.report.steps_used;
+  auto it = std::lower_bound(list.begin(), list.end(), step,
+                             [](const StepUsed& s, StepNumber n) { return s.step < n; });
+  if (it == list.end() || it->step != step) it = list.insert(it, {step, {}});
+  keep(it->used, used);
+}
+
 void Node::Machine::unit_exited(Attempt& a, const UnitExited& result) {
   if (a.units.erase(result.unit.step) == 0) return;
+  measured(a, result.unit.step, result.used);
   a.report.out_of_memory =
       a.report.out_of_memory || (result.out_of_memory && result.unit.step == kBatchStep);
   a.report.supervisor_lost = a.report.supervisor_lost || result.supervisor_lost;
@@ -282,13 +301,17 @@ std::vector<Action> Node::os(Time now, const OsResult& result) {
     if (a->stopping || a->releasing) m.out.push_back(SendSignal{began->unit, SIGTERM, false});
   } else if (const auto* exited = std::get_if<UnitExited>(&result)) {
     m.unit_exited(*a, *exited);
+  } else if (const auto* now_used = std::get_if<Measured>(&result)) {
+    keep(a->report.used, now_used->all);
+    for (const StepUsed& unit : now_used->units)
+      if (a->units.contains(unit.step)) m.measured(*a, unit.step, unit.used);
+    if (a->report.phase == AttemptPhase::running) m.tell(*a);
   } else if (std::holds_alternative<RoomEmpty>(result)) {
     if (a->releasing && !a->cleaning) m.clean(*a);
   } else if (const auto* gone = std::get_if<RoomGone>(&result)) {
     a->room = false;
     a->units.clear();
-    a->report.cpu_used_ms = gone->cpu_used_ms;
-    a->report.memory_peak = gone->memory_peak;
+    keep(a->report.used, gone->used);
     const bool refused = a->report.phase == AttemptPhase::refused && !a->releasing;
     if (refused)
       m.tell(*a);  // stays refused until it is released
@@ -367,7 +390,7 @@ std::vector<Action> Node::restore(Time, const std::vector<Found>& found) {
     // A batch script whose supervisor is not there any more is over: its intent says that it began.
     if (a.runs_by_itself() && !a.units.contains(kBatchStep)) {
       a.units.insert(kBatchStep);
-      m.unit_exited(a, {{f.fence, kBatchStep}, 0, SIGKILL, false, true});
+      m.unit_exited(a, {{f.fence, kBatchStep}, 0, SIGKILL, false, true, {}});
     }
   }
   return std::move(m.out);

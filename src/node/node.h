@@ -71,16 +71,22 @@ struct UnitExited {  // all its tasks have exited
   int exit_signal = 0;
   bool out_of_memory = false;
   bool supervisor_lost = false;
+  Used used;
+};
+struct Measured {  // of what lives: everything in its room, and unit by unit
+  Fence fence;
+  Used all;
+  std::vector<StepUsed> units;
 };
 struct RoomEmpty {
   Fence fence;
 };  // no process is left in it
 struct RoomGone {
   Fence fence;
-  std::int64_t cpu_used_ms = 0;
-  std::int64_t memory_peak = 0;
+  Used used;  // by all of it
 };
-using OsResult = std::variant<RoomMade, BatchStarted, StepBegan, UnitExited, RoomEmpty, RoomGone>;
+using OsResult =
+    std::variant<RoomMade, BatchStarted, StepBegan, UnitExited, Measured, RoomEmpty, RoomGone>;
 
 class Node {
  public:

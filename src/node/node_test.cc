@@ -57,11 +57,11 @@ TEST_F(NodeMachine, LifeOfABatchJob) {
   EXPECT_EQ(order(Prepare{kFence, batch(), true}), "tell preparing; room");
   EXPECT_EQ(os(RoomMade{kFence, ""}), "tell prepared; batch");
   EXPECT_EQ(os(BatchStarted{kFence, "", false}), "tell running");
-  EXPECT_EQ(os(UnitExited{{kFence, kBatchStep}, 3, 0, false, false}), "tell exited");
+  EXPECT_EQ(os(UnitExited{{kFence, kBatchStep}, 3, 0, false, false, {}}), "tell exited");
   EXPECT_EQ(node.reports()[0].exit_code, 3);
   EXPECT_EQ(order(Release{kFence}), "kill");
   EXPECT_EQ(os(RoomEmpty{kFence}), "clean");
-  EXPECT_EQ(os(RoomGone{kFence, 10, 20}), "tell gone");
+  EXPECT_EQ(os(RoomGone{kFence, {10, 5, 20}}), "tell gone");
   EXPECT_EQ(order(Forget{kFence}), "");
   EXPECT_TRUE(node.reports().empty());
 }
@@ -132,13 +132,13 @@ TEST_F(NodeMachine, AnAllocationStopsWhenItsLastStepIsOver) {
   EXPECT_EQ(node.refuse_step(StepGrant{kFence}), "");
   os(StepBegan{{kFence, 0}});
   EXPECT_EQ(order(Stop{kFence, EndCause::completed, seconds(30)}), "sig 18 step 0; sig 15 step 0");
-  EXPECT_EQ(os(UnitExited{{kFence, 0}, 0, SIGTERM, false, false}), "tell exited");
+  EXPECT_EQ(os(UnitExited{{kFence, 0}, 0, SIGTERM, false, false, {}}), "tell exited");
 }
 
 TEST_F(NodeMachine, ARefusalCleansUpAndWaitsForItsRelease) {
   order(Prepare{kFence, batch(), true});
   EXPECT_EQ(os(RoomMade{kFence, "no cgroup"}), "tell refused; clean");
-  EXPECT_EQ(os(RoomGone{kFence, 0, 0}), "tell refused");
+  EXPECT_EQ(os(RoomGone{kFence, {}}), "tell refused");
   EXPECT_EQ(order(Release{kFence}), "tell gone");
 }
 

@@ -20,7 +20,9 @@ Planner::Planner(Planner&&) noexcept = default;
 Planner& Planner::operator=(Planner&&) noexcept = default;
 
 void Planner::observe(const State&, const Event& event) {
-  memory_->dirty = memory_->dirty || !std::holds_alternative<Promised>(event.what);
+  const bool no_news = std::holds_alternative<Promised>(event.what) ||
+                       std::holds_alternative<UsageReported>(event.what);
+  memory_->dirty = memory_->dirty || !no_news;
   // A pass keeps pointers to nodes and partitions; when these change it starts afresh.
   const bool stale = std::holds_alternative<Configured>(event.what) ||
                      std::holds_alternative<NodeJoined>(event.what) ||

@@ -161,7 +161,7 @@ void Machine::script_exits(const Fence& fence, std::int32_t code, std::int32_t s
   const auto it = rooms_.find(fence);
   if (it == rooms_.end() || !it->second.script || it->second.over) return;
   it->second.over = true;
-  it->second.exit = {{fence, kBatchStep}, code, signal, oom, false};
+  it->second.exit = {{fence, kBatchStep}, code, signal, oom, false, {}};
   outside_.witness->script_ended(row_.spec.name, fence);
   result(it->second.exit);
 }
@@ -186,7 +186,7 @@ void Machine::clean_up(const node::CleanUp& action) {
   agent_after(row_.cleanup, [this, fence = action.fence] {
     rooms_.erase(fence);
     outside_.witness->room_gone(row_.spec.name, fence);
-    result(node::RoomGone{fence, 0, 0});
+    result(node::RoomGone{fence, {}});
   });
 }
 

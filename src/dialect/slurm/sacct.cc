@@ -164,7 +164,10 @@ void read_filters(Query& q) {
   q.qos = a.list("qos");
   q.groups = a.list(a.has("group") ? "group" : "gid");
   if (const auto nodes = expand_hosts(a.value("nodelist")); nodes.ok()) q.nodes = *nodes;
-  if (a.has("noconvert")) q.style.unit = 'M';
+  if (a.has("noconvert")) {
+    q.style.unit = 'M';
+    q.style.noconvert = true;
+  }
   if (a.has("units")) q.style.unit = a.value("units", "M").substr(0, 1).front();
 }
 
@@ -247,6 +250,11 @@ Step batch_step(const JobRow& job) {
   if (!shares.empty()) {
     const NodeShare& first = *shares.front().share;
     step.shares.push_back({first.node, {0}, first.cpus, first.memory, first.gpus});
+    const Workload& w = *job.workload();
+    const Used used = w.current        ? w.current->script_used
+                      : w.past.empty() ? Used{}
+                                       : w.past.back().script_used;
+    if (!(used == Used{})) step.used[first.node] = used;
   }
   if (!job.over()) return step;
   const End& end = job.workload()->end;
@@ -258,7 +266,10 @@ Step batch_step(const JobRow& job) {
   const bool stopped = end.cause == EndCause::cancelled || end.cause == EndCause::timeout ||
                        end.cause == EndCause::preempted || end.cause == EndCause::node_failed;
   constexpr std::int32_t kTerm = 15;
-  if (stopped && step.exit_signal == 0) step.exit_signal = kTerm;
+  if (stopped && step.exit_signal == 0) {
+    step.exit_signal = kTerm;
+    step.exit_code = 0;
+  }
   return step;
 }
 

@@ -42,6 +42,38 @@ std::string in_unit(std::int64_t mb, char unit) {
   }
 }
 
+// What was measured in KiB: in the largest unit that is exact, or as asked.
+std::string kib(std::int64_t bytes, Style style) {
+  constexpr std::string_view kUnits = "KMGT";
+  constexpr std::int64_t kStep = 1024;
+  std::int64_t amount = bytes / kStep;
+  std::size_t unit = 0;
+  if (style.unit == 0 || style.noconvert) {
+    while (!style.noconvert && amount != 0 && amount % kStep == 0 && unit + 1 < kUnits.size()) {
+      amount /= kStep;
+      ++unit;
+    }
+    return amount == 0 ? "0" : format("{}{}", amount, kUnits[unit]);
+  }
+  std::int64_t one = 1;
+  for (; unit + 1 < kUnits.size() && kUnits[unit] != style.unit; ++unit) one *= kStep;
+  return amount % one == 0
+             ? format("{}{}", amount / one, kUnits[unit])
+             : format("{}.{:02}{}", amount / one, amount % one * 100 / one, kUnits[unit]);
+}
+
+// "00:01.250", "01:02:03", "1-02:03:04".
+std::string cpu_text(const std::optional<std::int64_t>& ms) {
+  if (!ms) return "";
+  if (*ms == 0 || *ms >= 3'600'000) return print_time_padded(milliseconds(*ms));
+  return format("{:02}:{:02}.{:03}", *ms / 60'000, *ms / 1000 % 60, *ms % 1000);
+}
+
+std::optional<std::int64_t> total_cpu(const Used& used) {
+  if (!used.user_ms && !used.system_ms) return std::nullopt;
+  return used.user_ms.value_or(0) + used.system_ms.value_or(0);
+}
+
 std::string account(Row r, Style) { return printable(r.job->spec().account); }
 std::string alloc_cpus(Row r, Style) { return number(r.tres().empty() ? 0 : r.cpus()); }
 std::string alloc_nodes(Row r, Style) {
@@ -106,6 +138,28 @@ std::string start(Row r, Style s) { return s.moments.print(r.start(), "Unknown")
 std::string state(Row r, Style) { return r.state(); }
 std::string submit(Row r, Style s) { return s.moments.print(r.job->submitted(), "Unknown"); }
 std::string submit_line(Row r, Style) { return printable(r.job->spec().command); }
+// --- what was really used
+std::string user_cpu(Row r, Style) { return cpu_text(r.measured().sum.user_ms); }
+std::string system_cpu(Row r, Style) { return cpu_text(r.measured().sum.system_ms); }
+std::string all_cpu(Row r, Style) { return cpu_text(total_cpu(r.measured().sum)); }
+std::string average_cpu(Row r, Style) {
+  const auto ms = total_cpu(r.measured().sum);
+  return r.step && ms
+             ? print_time_padded(milliseconds(*ms / std::max<std::int64_t>(r.step->tasks, 1)))
+             : "";
+}
+std::string memory_peak(Row r, Style s) {
+  const Measured m = r.measured();
+  return r.step && m.peak ? kib(*m.peak, s) : "";
+}
+std::string memory_peak_node(Row r, Style) {
+  const Measured m = r.measured();
+  return r.step && m.peak ? r.node(m.peak_node) : "";
+}
+std::string average_memory(Row r, Style s) {
+  const auto sum = r.measured().sum.memory_peak;
+  return r.step && sum ? kib(*sum / std::max<std::int64_t>(r.step->tasks, 1), s) : "";
+}
 std::string no_time(Row, Style) { return "00:00:00"; }
 std::string time_limit(Row r, Style) { return print_time_padded(r.job->limit()); }
 std::string time_limit_raw(Row r, Style) {
@@ -135,12 +189,12 @@ constexpr AccountField kFields[] = {
     {"AllocNodes", 10, false, alloc_nodes},
     {"AllocTRES", 10, false, alloc_tres},
     {"AssocID", 7},
-    {"AveCPU", 10},
+    {"AveCPU", 10, false, average_cpu},
     {"AveCPUFreq", 10},
     {"AveDiskRead", 14},
     {"AveDiskWrite", 14},
     {"AvePages", 10},
-    {"AveRSS", 10},
+    {"AveRSS", 10, false, average_memory},
     {"AveVMSize", 10},
     {"BlockID", 16},
     {"Cluster", 10, false, cluster},
@@ -178,8 +232,8 @@ constexpr AccountField kFields[] = {
     {"MaxPages", 8},
     {"MaxPagesNode", 12},
     {"MaxPagesTask", 14},
-    {"MaxRSS", 10},
-    {"MaxRSSNode", 10},
+    {"MaxRSS", 10, false, memory_peak},
+    {"MaxRSSNode", 10, false, memory_peak_node},
     {"MaxRSSTask", 10},
     {"MaxVMSize", 10},
     {"MaxVMSizeNode", 14},
@@ -225,10 +279,10 @@ constexpr AccountField kFields[] = {
     {"SubmitLine", 20, kOfJobs, submit_line},
     {"Suspended", 10, false, no_time},
     {"SystemComment", 14},
-    {"SystemCPU", 10, false, no_time},
+    {"SystemCPU", 10, false, system_cpu},
     {"Timelimit", 10, kOfJobs, time_limit},
     {"TimelimitRaw", 12, kOfJobs, time_limit_raw},
-    {"TotalCPU", 10, false, no_time},
+    {"TotalCPU", 10, false, all_cpu},
     {"TRESUsageInAve", 20},
     {"TRESUsageInMax", 20},
     {"TRESUsageInMaxNode", 20},
@@ -247,7 +301,7 @@ constexpr AccountField kFields[] = {
     {"TRESUsageOutTot", 20},
     {"UID", 6, kOfJobs, uid},
     {"User", 9, kOfJobs, user},
-    {"UserCPU", 10, false, no_time},
+    {"UserCPU", 10, false, user_cpu},
     {"WCKey", 10},
     {"WCKeyID", 8},
     {"WorkDir", 12, kOfJobs, work_dir},
@@ -256,6 +310,19 @@ constexpr AccountField kFields[] = {
 // Fields that Slurm removed; the newer one says the same.
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {{"allocgres", "AllocTRES"},
                                                                       {"reqgres", "ReqTRES"}};
+
+void add(std::optional<std::int64_t>& sum, const std::optional<std::int64_t>& part) {
+  if (part) sum = sum.value_or(0) + *part;
+}
+
+void add(Measured& sum, NodeId node, const Used& part) {
+  add(sum.sum.user_ms, part.user_ms);
+  add(sum.sum.system_ms, part.system_ms);
+  add(sum.sum.memory_peak, part.memory_peak);
+  if (!part.memory_peak || (sum.peak && *sum.peak >= *part.memory_peak)) return;
+  sum.peak = part.memory_peak;
+  sum.peak_node = node;
+}
 
 const PastAttempt* attempt_of(const AccountRow& row) {
   if (row.attempt) return row.attempt;
@@ -297,8 +364,9 @@ std::string AccountRow::state() const {
   }
   if (!step->ended) return "RUNNING";
   if (step->out_of_memory) return "OUT_OF_MEMORY";
-  if (step->exit_code == 0 && step->exit_signal == 0) return "COMPLETED";
-  return step->exit_signal != 0 ? "CANCELLED" : "FAILED";
+  const ExitCode exit = exit_code();
+  if (exit.signal != 0) return "CANCELLED";
+  return exit.code != 0 ? "FAILED" : "COMPLETED";
 }
 
 Time AccountRow::start() const {
@@ -376,9 +444,36 @@ std::string AccountRow::tres() const {
   return text;
 }
 
+Measured AccountRow::measured() const {
+  Measured sum;
+  if (step) {
+    for (const auto& [node, used] : step->used) add(sum, node, used);
+    return sum;
+  }
+  const Workload* w = job->workload();
+  const PastAttempt* past = attempt_of(*this);
+  if (!past && (!w || !w->current)) return sum;
+  for (const auto& [node, used] : past ? past->used : w->current->used) add(sum, node, used);
+  if (attempt || total_cpu(sum.sum)) return sum;
+  // Nothing counts the whole there: what its steps used is known.
+  add(sum, NodeId{}, past ? past->script_used : w->current->script_used);
+  for (const auto& [number, one] : w->steps)
+    for (const auto& [node, used] : one.used) add(sum, node, used);
+  return sum;
+}
+
+std::string AccountRow::node(NodeId id) const {
+  const Workload* w = job->workload();
+  const PastAttempt* past = attempt ? attempt : attempt_of(*this);
+  for (std::size_t i = 0; w && past && i < past->shares.size() && i < past->nodes.size(); ++i)
+    if (past->shares[i].node == id) return past->nodes[i];
+  return node_name(job->view().state, id);
+}
+
 ExitCode AccountRow::exit_code() const {
   if (attempt) return {attempt->end.exit_code, attempt->end.exit_signal};
-  if (step) return {step->exit_code, step->exit_signal};
+  // Of several tasks the worst counts, and an exit code is worse than a signal.
+  if (step) return {step->exit_code, step->exit_code != 0 ? 0 : step->exit_signal};
   const ExitCode code = job->exit_code();
   if (!job->over()) return {};
   switch (job->workload()->end.cause) {

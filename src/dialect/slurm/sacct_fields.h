@@ -10,6 +10,14 @@
 
 namespace phalanx::slurm {
 
+// What was measured of a row: sums over its nodes, and its largest part on one of them. Absent: not
+// measured.
+struct Measured {
+  Used sum;  // memory_peak: the sum of the nodes' peaks
+  std::optional<std::int64_t> peak;
+  NodeId peak_node;
+};
+
 struct AccountRow {
   const JobRow* job = nullptr;
   const PastAttempt* attempt = nullptr;  // an earlier one (-D)
@@ -25,11 +33,14 @@ struct AccountRow {
   [[nodiscard]] std::int64_t gpus() const;
   [[nodiscard]] std::string tres() const;  // held; empty: none
   [[nodiscard]] ExitCode exit_code() const;
+  [[nodiscard]] Measured measured() const;
+  [[nodiscard]] std::string node(NodeId id) const;  // its name
 };
 
 struct AccountStyle {
   Moments moments;
-  char unit = 0;  // of memory: 'K', 'M', 'G', 'T'; 0: the largest exact one
+  char unit = 0;           // of memory: 'K', 'M', 'G', 'T'; 0: the largest exact one
+  bool noconvert = false;  // as it was counted
 };
 
 struct AccountField {
