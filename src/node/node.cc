@@ -74,6 +74,7 @@ struct Node::Machine {
   }
 
   void prepare(Time now, const Prepare& order);
+  void release_earlier(Time now, const Fence& fence);
   void go(Attempt& a);
   void signal(Attempt& a, const SignalOrder& order);
   void stop(Time now, Attempt& a, Duration grace);
@@ -101,14 +102,20 @@ void Node::Machine::prepare(Time now, const Prepare& order) {
     return answer(fence, AttemptPhase::refused,
                   format("attempt {} came here before", highest_seen));
   highest_seen = fence.attempt;
-  for (auto& [other, a] : attempts)  // an earlier attempt must not live beside this one
-    if (other.workload == fence.workload && !a.releasing) release(now, a);
+  release_earlier(now, fence);
   Attempt& a = attempts[fence];
   a.order = order.order;
   a.go = order.go;
   a.report.fence = fence;
   enter(a, AttemptPhase::preparing, "making room");
   out.push_back(MakeRoom{fence, a.order});
+}
+
+// An earlier attempt must not live beside this one, nor start when this one is over.
+void Node::Machine::release_earlier(Time now, const Fence& fence) {
+  for (auto& [other, a] : attempts)
+    if (other.workload == fence.workload && other.attempt < fence.attempt && !a.releasing)
+      release(now, a);
 }
 
 void Node::Machine::go(Attempt& a) {
@@ -135,7 +142,8 @@ void Node::Machine::signal(Attempt& a, const SignalOrder& order) {
 }
 
 void Node::Machine::stop(Time now, Attempt& a, Duration grace) {
-  if (a.stopping || a.releasing) return tell(a);
+  const bool nothing_here = !a.room && a.report.phase != AttemptPhase::preparing;
+  if (a.stopping || a.releasing || nothing_here) return tell(a);
   a.stopping = true;
   a.kill_at = now + grace;
   for (const StepNumber unit : a.units) {
@@ -150,8 +158,8 @@ void Node::Machine::release(Time now, Attempt& a) {
   if (a.report.phase == AttemptPhase::gone) return tell(a);
   if (!a.room && !a.cleaning && a.report.phase != AttemptPhase::preparing)
     return enter(a, AttemptPhase::gone, "");
-  if (a.cleaning || !a.room) return;  // RoomGone or RoomMade comes and goes on from there
-  a.kill_at = now + kKillAgain;
+  if (a.cleaning) return;        // RoomGone comes and goes on from there
+  a.kill_at = now + kKillAgain;  // while a room is being made: its prolog; RoomMade goes on
   out.push_back(KillAll{a.report.fence});
 }
 
@@ -163,11 +171,11 @@ void Node::Machine::clean(Attempt& a) {
 
 void Node::Machine::room_made(Attempt& a, const RoomMade& result) {
   a.room = true;
+  if (a.releasing) return clean(a);
   if (!result.error.empty()) {
     enter(a, AttemptPhase::refused, result.error);
     return clean(a);
   }
-  if (a.releasing) return clean(a);
   if (a.stopping) return enter(a, AttemptPhase::exited, "stopped before it began");
   enter(a, AttemptPhase::prepared, "prepared");
   if (a.go) go(a);
@@ -264,7 +272,10 @@ std::vector<Action> Node::order(Time now, const Order& order) {
   if (!a) {  // nothing of it is here, and whoever still wants it to run must be told
     const bool over = std::holds_alternative<Release>(order) ||
                       std::holds_alternative<Stop>(order) || m.was_released(fence);
-    if (over) m.released[fence.workload] = std::max(m.released[fence.workload], fence.attempt);
+    if (over) {
+      m.released[fence.workload] = std::max(m.released[fence.workload], fence.attempt);
+      m.release_earlier(now, fence);
+    }
     m.answer(fence, over ? AttemptPhase::gone : AttemptPhase::refused, "it is not on this node");
   } else if (std::holds_alternative<Go>(order)) {
     m.go(*a);
@@ -307,9 +318,10 @@ std::vector<Action> Node::os(Time now, const OsResult& result) {
       if (a->units.contains(unit.step)) m.measured(*a, unit.step, unit.used);
     if (a->report.phase == AttemptPhase::running) m.tell(*a);
   } else if (std::holds_alternative<RoomEmpty>(result)) {
-    if (a->releasing && !a->cleaning) m.clean(*a);
+    if (a->releasing && !a->cleaning && a->room) m.clean(*a);
   } else if (const auto* gone = std::get_if<RoomGone>(&result)) {
     a->room = false;
+    a->kill_at = kNever;
     a->units.clear();
     keep(a->report.used, gone->used);
     const bool refused = a->report.phase == AttemptPhase::refused && !a->releasing;

@@ -142,6 +142,50 @@ TEST_F(NodeMachine, ARefusalCleansUpAndWaitsForItsRelease) {
   EXPECT_EQ(order(Release{kFence}), "tell gone");
 }
 
+// A prolog that hangs must not hold the node: it is killed, again and again until it is over, and
+// whatever comes of it is cleaned up.
+TEST_F(NodeMachine, AReleaseStopsWhatPrepareStarted) {
+  for (const char* end : {"", "killed"}) {
+    node = Node("boot", "c");
+    order(Prepare{kFence, batch(), true});
+    EXPECT_EQ(order(Release{kFence}), "kill");
+    EXPECT_EQ(os(RoomEmpty{kFence}), "");  // not before it is made, or has failed
+    EXPECT_EQ(text(node.tick(kT0 + seconds(2))), "kill");
+    EXPECT_EQ(os(RoomMade{kFence, end}), "clean");
+    EXPECT_EQ(node.next_deadline(), kNever);
+    EXPECT_EQ(os(RoomGone{kFence, {}}), "tell gone");
+  }
+}
+
+TEST_F(NodeMachine, AGoAfterTheReleaseStartsNothing) {
+  order(Prepare{kFence, batch(), false});
+  os(RoomMade{kFence, ""});
+  EXPECT_EQ(order(Release{kFence}), "kill");
+  EXPECT_EQ(order(Go{kFence}), "tell prepared");
+  EXPECT_EQ(order(Prepare{kFence, batch(), true}), "tell prepared");
+}
+
+TEST_F(NodeMachine, AReleaseReachesAScriptThatIsJustStarting) {
+  order(Prepare{kFence, batch(), true});
+  EXPECT_EQ(os(RoomMade{kFence, ""}), "tell prepared; batch");
+  EXPECT_EQ(order(Release{kFence}), "kill");
+  EXPECT_EQ(os(BatchStarted{kFence, "", false}), "tell running; kill");
+}
+
+// What lives is measured again; what has exited keeps its last word; what nobody measures stays
+// unknown.
+TEST_F(NodeMachine, ReportsSayWhatWasMeasured) {
+  run();
+  os(StepBegan{{kFence, 0}});
+  EXPECT_EQ(os(Measured{kFence, {10, 2, 100}, {{kBatchStep, {6, 1, 50}}, {0, {}}}}),
+            "tell running");
+  os(UnitExited{{kFence, 0}, 0, 0, false, false, {4, 1, 60}});
+  EXPECT_EQ(os(Measured{kFence, {20, {}, 90}, {{0, {1, 1, 1}}}}), "tell running");
+  const AttemptReport report = node.reports()[0];
+  EXPECT_EQ(report.used, (Used{20, 2, 90}));
+  EXPECT_EQ(report.steps_used, (std::vector<StepUsed>{{0, {4, 1, 60}}, {kBatchStep, {6, 1, 50}}}));
+}
+
 TEST_F(NodeMachine, SignalsReachWhomTheyMean) {
   run();
   os(StepBegan{{kFence, 0}});

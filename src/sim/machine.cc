@@ -123,6 +123,7 @@ void Machine::carry_out(std::vector<node::Action> actions) {
 
 void Machine::make_room(const node::MakeRoom& action) {
   rooms_[action.fence].order = action.order;
+  rooms_[action.fence].made = false;
   outside_.witness->room_made(row_.spec.name, action.fence, action.order.share);
   Chaos* chaos = outside_.chaos;
   const bool hangs = habit == PrepareHabit::hang || (chaos && chaos->prolog_hangs());
@@ -131,7 +132,7 @@ void Machine::make_room(const node::MakeRoom& action) {
       hangs ? kPrologTimeout : row_.prepare + (chaos ? chaos->prepares_for() : Duration{});
   agent_after(takes, [this, fence = action.fence, refuse] {
     const auto room = rooms_.find(fence);
-    if (room == rooms_.end()) return;
+    if (room == rooms_.end() || room->second.made) return;
     room->second.made = true;
     result(node::RoomMade{fence, refuse ? "the prolog failed with exit code 1" : ""});
   });
@@ -178,6 +179,11 @@ void Machine::send_signal(const node::SendSignal& action) {
 }
 
 void Machine::kill_all(const node::KillAll& action) {
+  const auto room = rooms_.find(action.fence);
+  if (room != rooms_.end() && !room->second.made) {  // its prolog is killed
+    room->second.made = true;
+    return result(node::RoomMade{action.fence, "the prolog was killed"});
+  }
   script_exits(action.fence, 0, SIGKILL, false);
   result(node::RoomEmpty{action.fence});
 }
