@@ -63,6 +63,7 @@ void cancel_indexes(State& state, Time at, const Cancelled& e) {
   if (it == state.arrays.end()) return;
   Array& array = it->second;
   for (const std::uint32_t index : e.indexes) array.pending.erase(index);
+  array.not_ok.insert(e.indexes.begin(), e.indexes.end());
   Workload w = element_of(array, e.record, e.record_number, e.indexes.front());
   w.array_rest = index_text(e.indexes);
   w.stands_for = static_cast<std::uint32_t>(e.indexes.size());
@@ -106,7 +107,7 @@ void close_array(State& state, Array& array, Time at) {
   if (const auto it = state.by_number.find(array.number);
       it != state.by_number.end() && it->second == id)
     state.by_number.erase(it);
-  remember(state, id, {array.ended_not_ok == 0, array.submitted, at});
+  remember(state, id, {array.ended_not_ok == 0, array.submitted, at, array.not_ok});
   leave(state, *spec, id);
   drop_dependent(state, *spec, id);
   state.arrays.erase(id);
@@ -125,12 +126,13 @@ void archive(State& state, Time at, WorkloadId id) {
     else
       state.by_number.erase(n);
   }
-  remember(state, id, {ok, first_start(w), w.ended});
+  remember(state, id, {ok, first_start(w), w.ended, {}});
   count_for_object(state, w);
   leave(state, *w.spec, id);
   state.unarchived.erase(id);
   if (array != state.arrays.end()) {
     array->second.elements.erase(id);
+    if (!ok && w.array_rest.empty()) array->second.not_ok.insert(w.array_index);
     (ok ? array->second.ended_ok : array->second.ended_not_ok) += w.stands_for;
     close_array(state, array->second, at);
   }

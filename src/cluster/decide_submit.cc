@@ -97,6 +97,19 @@ Duration limit_in_force(const WorkloadSpec& spec, const Partition& p) {
   return p.default_time != kForever ? p.default_time : p.max_time;
 }
 
+// Each element waits for its own match: they are workloads of their own from the start.
+void separate_if_matched(Draft& d, const Submitted& e) {
+  const auto& list = e.spec->dependencies;
+  const bool matched = std::any_of(list.begin(), list.end(), [](const Dependency& dependency) {
+    return dependency.kind == DependencyKind::aftercorr;
+  });
+  if (!e.array || !matched) return;
+  Array array = *e.array;
+  array.id = e.id;
+  array.number = e.number;
+  for (const std::uint32_t index : array.pending) d.separate(array, index);
+}
+
 // Checks everything and says Submitted; the error is the reply.
 Status submit(Draft& d, const Submit& input) {
   const State& state = d.state;
@@ -135,7 +148,9 @@ Status submit(Draft& d, const Submit& input) {
   event.content = input.content;
   d.out.reply.id = event.id;
   d.out.reply.number = event.number;
+  const Submitted submitted = event;
   d.say(std::move(event));
+  separate_if_matched(d, submitted);
   return {};
 }
 

@@ -85,10 +85,12 @@ class Swarm {
     if (rng_.chance(4)) s.launch.warn = {10, seconds(30), rng_.chance(2)};
     if (rng_.chance(4)) s.begin = w_.now + seconds(30);
     if (rng_.chance(3)) {
-      const auto kind = static_cast<DependencyKind>(rng_.below(5));
+      const auto kind = static_cast<DependencyKind>(rng_.below(6));
       const WorkloadId on{kind == DependencyKind::singleton ? 0 : rng_.below(w_.state.next_id + 1)};
       s.dependencies.push_back(
-          {kind, on, seconds(static_cast<int>(rng_.below(60))), rng_.chance(2)});
+          {kind, on, seconds(static_cast<int>(rng_.below(60))), rng_.chance(2), {}});
+      if (rng_.chance(3)) s.dependencies[0].index = static_cast<std::uint32_t>(rng_.below(6));
+      s.end_if_never = rng_.chance(3);
     }
     return s;
   }

@@ -28,17 +28,19 @@ enum class WorkloadKind {
 };
 BOOST_DESCRIBE_ENUM(WorkloadKind, batch, allocation, command)
 
-enum class DependencyKind { after, afterok, afternotok, afterany, singleton };
-BOOST_DESCRIBE_ENUM(DependencyKind, after, afterok, afternotok, afterany, singleton)
+// aftercorr: an array's element waits for the success of the element with its own index.
+enum class DependencyKind { after, afterok, afternotok, afterany, singleton, aftercorr };
+BOOST_DESCRIBE_ENUM(DependencyKind, after, afterok, afternotok, afterany, singleton, aftercorr)
 
 struct Dependency {
   DependencyKind kind = DependencyKind::afterany;
   WorkloadId on;     // a workload or a whole array; resolved at submission. None for singleton
   Duration delay{};  // after:ID+minutes
   bool any = false;  // this one or the next suffices ("?" in Slurm's list); else all are needed
+  std::optional<std::uint32_t> index;  // of the array `on`: this one alone
   bool operator==(const Dependency&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(Dependency, (), (kind, on, delay, any))
+BOOST_DESCRIBE_STRUCT(Dependency, (), (kind, on, delay, any, index))
 
 // A signal some time before the limit (--signal).
 struct WarnSignal {
@@ -79,6 +81,7 @@ struct WorkloadSpec {
   Time begin{};               // not before
   std::int64_t nice = 0;
   std::vector<Dependency> dependencies;
+  bool end_if_never = false;  // when they can never come true: it ends instead of waiting for ever
   bool requeue = true;
   std::int64_t cpus_per_task =
       0;  // as written, for printing and for SLURM_CPUS_PER_TASK; 0: not given
@@ -96,8 +99,8 @@ struct WorkloadSpec {
 };
 BOOST_DESCRIBE_STRUCT(WorkloadSpec, (),
                       (kind, dialect, name, owner, account, partition, qos, comment, groups, limit,
-                       begin, nice, dependencies, requeue, cpus_per_task, tasks_per_node,
-                       tasks_given, launch, warnings, object, command, submit_host, asked,
-                       mail_type, mail_user))
+                       begin, nice, dependencies, end_if_never, requeue, cpus_per_task,
+                       tasks_per_node, tasks_given, launch, warnings, object, command, submit_host,
+                       asked, mail_type, mail_user))
 
 }  // namespace phalanx

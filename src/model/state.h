@@ -33,9 +33,10 @@ struct Remembered {
   bool ok = false;
   Time started{};  // zero: never ran
   Time ended{};
+  std::set<std::uint32_t> not_ok;  // of an array: its indexes that did not end well
   bool operator==(const Remembered&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(Remembered, (), (ok, started, ended))
+BOOST_DESCRIBE_STRUCT(Remembered, (), (ok, started, ended, not_ok))
 
 struct KeyRecord {
   std::string content;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "reconcile/hopeless.h"
 #include "reconcile/reconcile.h"
 
 namespace phalanx::reconcile {
@@ -105,9 +106,7 @@ std::optional<ObjectKey> concerned(const State& after, const EventKind& what) {
   return parse_object_key(w->spec->object);
 }
 
-}  // namespace
-
-std::vector<InputKind> consequences(const State& after, const Event& event) {
+std::vector<InputKind> for_object(const State& after, const Event& event) {
   const std::optional<ObjectKey> key = concerned(after, event.what);
   if (!key) return {};
   const auto it = after.objects.find(*key);
@@ -120,6 +119,14 @@ std::vector<InputKind> consequences(const State& after, const Event& event) {
   if (const auto* job = std::get_if<Completions>(&object.meaning))
     return keep_going(after, object, *job, event.at);
   return {};
+}
+
+}  // namespace
+
+std::vector<InputKind> consequences(const State& after, const Event& event) {
+  std::vector<InputKind> inputs = for_object(after, event);
+  for (InputKind& input : end_hopeless(after, event)) inputs.push_back(std::move(input));
+  return inputs;
 }
 
 }  // namespace phalanx::reconcile

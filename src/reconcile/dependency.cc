@@ -48,13 +48,33 @@ Fate fate_of(const State& state, const Array& a) {
   return fate;
 }
 
-std::optional<Fate> fate_of(const State& state, WorkloadId id) {
+std::optional<Fate> fate_of_whole(const State& state, WorkloadId id) {
   if (const Workload* w = find_workload(state, id)) return fate_of(*w);
   if (const Array* a = find_array(state, id)) return fate_of(state, *a);
   const auto it = state.remembered.find(id);
   if (it == state.remembered.end()) return std::nullopt;
   const Remembered& past = it->second;
   return Fate{true, past.ok, !past.ok, past.started == Time{} ? past.ended : past.started};
+}
+
+// One index of an array: pending, an element, or gone.
+Fate fate_of(const State& state, const Array& a, std::uint32_t index) {
+  if (a.pending.contains(index)) return {};
+  for (const WorkloadId id : a.elements) {
+    const Workload* w = find_workload(state, id);
+    if (w && w->array_rest.empty() && w->array_index == index) return fate_of(*w);
+  }
+  const bool ok = !a.not_ok.contains(index);
+  return {true, ok, !ok, a.submitted};
+}
+
+std::optional<Fate> fate_of(const State& state, WorkloadId id, std::optional<std::uint32_t> index) {
+  if (!index) return fate_of_whole(state, id);
+  if (const Array* a = find_array(state, id)) return fate_of(state, *a, *index);
+  const auto it = state.remembered.find(id);
+  if (it == state.remembered.end()) return std::nullopt;
+  const bool ok = !it->second.not_ok.contains(*index);
+  return Fate{true, ok, !ok, it->second.started};
 }
 
 Dependence singleton(const State& state, const WorkloadSpec& spec, WorkloadId self) {
@@ -71,8 +91,15 @@ Dependence singleton(const State& state, const WorkloadSpec& spec, WorkloadId se
   return {};
 }
 
-Dependence one(const State& state, const Dependency& d, Time now) {
-  const std::optional<Fate> fate = fate_of(state, d.on);
+// Which element of the other array: the one named, or the one that matches `self`.
+std::optional<std::uint32_t> index_of(const State& state, const Dependency& d, WorkloadId self) {
+  if (d.kind != DependencyKind::aftercorr) return d.index;
+  const Workload* me = find_workload(state, self);
+  return me && me->array_number != 0 ? std::optional(me->array_index) : std::nullopt;
+}
+
+Dependence one(const State& state, const Dependency& d, WorkloadId self, Time now) {
+  const std::optional<Fate> fate = fate_of(state, d.on, index_of(state, d, self));
   const Dependence satisfied;
   const Dependence waiting{Verdict::waiting, d.on, kNever};
   const Dependence never{Verdict::never, d.on, kNever};
@@ -84,6 +111,7 @@ Dependence one(const State& state, const Dependency& d, Time now) {
         return {Verdict::waiting, d.on, later(*fate->started, d.delay)};
       return satisfied;
     case DependencyKind::afterok:
+    case DependencyKind::aftercorr:
       if (fate->any_not_ok) return never;
       return fate->ended ? satisfied : waiting;
     case DependencyKind::afternotok:
@@ -118,7 +146,7 @@ Dependence dependence(const State& state, const WorkloadSpec& spec, WorkloadId s
   for (std::size_t i = 0; i < spec.dependencies.size(); ++i) {
     const auto of = [&](const Dependency& d) {
       return d.kind == DependencyKind::singleton ? singleton(state, spec, self)
-                                                 : one(state, d, now);
+                                                 : one(state, d, self, now);
     };
     Dependence group = of(spec.dependencies[i]);
     while (spec.dependencies[i].any && i + 1 < spec.dependencies.size())

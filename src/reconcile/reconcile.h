@@ -31,8 +31,9 @@ Dependence dependence(const State& state, const WorkloadSpec& spec, WorkloadId s
 // most.
 Duration backoff(const Timers& timers, std::uint32_t failures);
 
-// What an object asks for after this event: more workloads, fewer, or its own end. Each Input is to
-// be decided as the cluster's own (system_identity). Asking twice is harmless: workloads that it
+// What an object asks for after this event: more workloads, fewer, or its own end; and the end of
+// work whose dependencies can never come true, if it asked for that. Each Input is to be decided as
+// the cluster's own (system_identity). Asking twice is harmless: workloads that it
 // makes carry a key, (object uid, how many were made before).
 std::vector<InputKind> consequences(const State& after, const Event& event);
 

@@ -12,14 +12,17 @@ namespace {
 
 enum class Mode { submit, test };
 
+// Dependencies that only the archive knows, and whether all went well: a job, a whole array, or one
+// element of it.
+using Gone = std::map<std::pair<JobNumber, std::optional<std::uint32_t>>, bool>;
+
 // A submission on its way: shared by the callbacks that carry it on.
 struct Draft {
   Identity who;
   slurm::SubmitRequest request;
   slurm::JobOptions options;
   std::string content;  // a digest of the request
-  std::map<JobNumber, bool>
-      gone;  // dependencies that only the archive knows, and whether all went well
+  Gone gone;
   Answer answer;
   Mode mode = Mode::submit;
 };
@@ -32,15 +35,9 @@ std::string text_of(const Diagnostic& d) {
 std::optional<slurm::KnownJob> known_job(const State& state, const Draft& draft, JobNumber number,
                                          std::optional<std::uint32_t> index) {
   slurm::KnownJob known;
-  if (index) {
-    const Workload* element = find_element(state, number, *index);
-    if (!element) return std::nullopt;
-    known.id = element->id;
-    return known;
-  }
   const auto it = state.by_number.find(number);
   if (it == state.by_number.end()) {
-    const auto gone = draft.gone.find(number);
+    const auto gone = draft.gone.find({number, index});
     if (gone == draft.gone.end()) return std::nullopt;
     known.gone = true;
     known.ok = gone->second;
@@ -50,6 +47,11 @@ std::optional<slurm::KnownJob> known_job(const State& state, const Draft& draft,
   const Workload* w =
       find_workload(state, known.id);  // an array's last element has the array's number
   if (w && w->array_number == number && find_array(state, w->array)) known.id = w->array;
+  if (!index) return known;
+  const Array* array = find_array(state, known.id);
+  const auto written = array ? slurm::parse_array(array->written) : invalid("no array");
+  if (!written.ok() || !slurm::array_contains(*written, *index)) return std::nullopt;
+  known.index = index;
   return known;
 }
 
@@ -123,9 +125,8 @@ void submit(Door& door, const DraftPtr& draft) {
 }
 
 // Dependencies on jobs that have left State: the archive says how they ended. Reader's thread.
-std::map<JobNumber, bool> ask_archive(store::Archive& archive,
-                                      const std::vector<std::int64_t>& numbers) {
-  std::map<JobNumber, bool> out;
+Gone ask_archive(store::Archive& archive, const std::vector<std::int64_t>& numbers) {
+  Gone out;
   store::ArchiveFilter filter;
   filter.numbers = numbers;
   const auto rows = archive.query(filter);
@@ -134,9 +135,12 @@ std::map<JobNumber, bool> ask_archive(store::Archive& archive,
     const bool ok = row.state == "completed";
     for (const std::int64_t number : {row.number, row.array_number}) {
       if (number == 0) continue;
-      const auto it = out.try_emplace(static_cast<JobNumber>(number), true).first;
+      const auto it = out.try_emplace({static_cast<JobNumber>(number), std::nullopt}, true).first;
       it->second = it->second && ok;
     }
+    if (row.array_index >= 0)
+      out[{static_cast<JobNumber>(row.array_number), static_cast<std::uint32_t>(row.array_index)}] =
+          ok;
   }
   return out;
 }

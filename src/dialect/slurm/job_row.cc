@@ -315,6 +315,8 @@ std::string JobRow::dependency() const {
     if (const Workload* w = find_workload(view_->state, d.on)) on = w->number;
     if (const Array* array = find_array(view_->state, d.on)) on = array->number;
     out += on != 0 ? format(":{}", on) : ":(ended)";
+    if (on != 0 && d.index) out += format("_{}", *d.index);
+    if (on != 0 && d.kind == phalanx::DependencyKind::aftercorr) out += "_*";
     if (d.delay != Duration{})
       out += format("+{}", std::chrono::duration_cast<minutes>(d.delay).count());
     if (on != 0) out += why().code == ReasonCode::dependency_never ? "(failed)" : "(unfulfilled)";

@@ -135,6 +135,13 @@ Status begin(Setting& s) {
 }
 Status signal(Setting& s) { return take(parse_signal(s.value), s.options.signal, "signal"); }
 
+Status kill_on_invalid_dependency(Setting& s) {
+  const bool yes = iequals(s.value, "yes");
+  if (!yes && !iequals(s.value, "no")) return unknown_value(s, "kill-on-invalid-dep", "yes or no");
+  s.options.kill_on_invalid_dependency = yes;
+  return {};
+}
+
 Status requeue_mode(Setting& s) {
   s.options.requeue = true;
   if (s.value.empty()) return {};

@@ -31,6 +31,7 @@ Status requeue(Setting& s) {
   return {};
 }
 
+Status kill_on_invalid_dependency(Setting& s);
 Status time(Setting& s);
 Status nodes(Setting& s);
 Status nodelist(Setting& s);

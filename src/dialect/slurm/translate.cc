@@ -35,8 +35,7 @@ Result<phalanx::DependencyKind> kind_of(DependencyKind kind) {
     case DependencyKind::Singleton:
       return phalanx::DependencyKind::singleton;
     case DependencyKind::AfterCorr:
-      return invalid(
-          "Job dependency problem: aftercorr is not supported; use afterok on the whole array");
+      return phalanx::DependencyKind::aftercorr;
     case DependencyKind::AfterBurstBuffer:
       return invalid("Job dependency problem: there is no burst buffer; use afterany");
     case DependencyKind::Expand:
@@ -47,7 +46,8 @@ Result<phalanx::DependencyKind> kind_of(DependencyKind kind) {
 
 // Whether a job that has ended and left State satisfies the dependency already.
 bool satisfied_by(phalanx::DependencyKind kind, bool ok) {
-  if (kind == phalanx::DependencyKind::afterok) return ok;
+  if (kind == phalanx::DependencyKind::afterok || kind == phalanx::DependencyKind::aftercorr)
+    return ok;
   if (kind == phalanx::DependencyKind::afternotok) return !ok;
   return true;
 }
@@ -76,6 +76,7 @@ Result<std::vector<phalanx::Dependency>> dependencies_of(const DependencyList& l
                               known->ok ? "completed" : "ended without success"));
       }
       d.on = known->id;
+      d.index = known->index;
     }
     out.push_back(d);
   }
@@ -245,6 +246,7 @@ Result<Submission> translate(const SubmitContext& context, const JobOptions& opt
     spec.warnings.push_back(std::move(said));
   spec.groups = {std::move(shape.group)};
   spec.dependencies = TRY(dependencies_of(options.dependency, context.find_job));
+  spec.end_if_never = options.kill_on_invalid_dependency;
   out.array = array_of(options);
   out.hold = options.hold;
   return out;

@@ -21,11 +21,12 @@
 namespace phalanx::slurm {
 
 // What a dependency's number stands for. `gone`: it ended and has left State; then only `ok` is
-// known of it.
+// known of it. `index`: of the array `id`, that element alone, which may be pending still.
 struct KnownJob {
   WorkloadId id;
   bool gone = false;
   bool ok = false;
+  std::optional<std::uint32_t> index = {};
 };
 using FindJob =
     std::function<std::optional<KnownJob>(JobNumber number, std::optional<std::uint32_t> index)>;

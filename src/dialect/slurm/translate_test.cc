@@ -117,7 +117,7 @@ TEST(Translate, WhatMakesNoSenseIsRefusedWithTheReason) {
       {"--mem-per-gpu=2G --gpus=7", "--mem-per-gpu needs to know"},
       {"-C a100*2", "counts of nodes"},
       {"-d afterok:77", "Job dependency problem"},
-      {"-d aftercorr:77", "aftercorr is not supported"},
+      {"-d aftercorr:77", "Job dependency problem"},
   };
   for (const ShapeCase& c : cases) {
     const auto submission = submit(request_of(c.options));
