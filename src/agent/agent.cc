@@ -58,6 +58,7 @@ class Agent {
   StepService steps_;
   net::Timer timer_, devices_timer_, measure_timer_, leave_timer_;
   std::set<Fence> stops_noted_;
+  Leftovers leftovers_;
   bool leaving_ = false;
   int exit_code_ = 0;
 };
@@ -79,6 +80,7 @@ Status Agent::start() {
   for (const std::string& warning : rooms_.warnings())
     std::fprintf(stderr, "phalanx agent %s: %s\n", discovery_.spec.name.c_str(), warning.c_str());
   carry_out(node_.restore(node_now(), rooms_.restore()));
+  if (has_gpus()) look_at_devices();  // now it is known which processes are ours
   link_.start();
   measure_timer_ = loop_.after(kMeasure, [this] { measure(); });
   return {};
@@ -154,10 +156,23 @@ void Agent::set_timer() {
   timer_ = loop_.after(delay, [this] { carry_out(node_.tick(node_now())); });
 }
 
+// Which attempt holds a GPU here, by its uuid.
+std::map<std::string, std::string> Agent::holders() const {
+  std::map<std::string, std::string> out;
+  for (const AttemptReport& report : node_.reports()) {
+    const LaunchOrder* order = node_.launch_order(report.fence);
+    if (!order || report.phase == AttemptPhase::gone) continue;
+    for (const DeviceIndex index : order->share.gpus)
+      if (index < discovery_.spec.devices.size())
+        out[discovery_.spec.devices[index].uuid] = order->label;
+  }
+  return out;
+}
+
 // A GPU that fails, or that somebody else begins or ceases to use.
 void Agent::look_at_devices() {
   std::vector<std::string> notes;
-  std::vector<Device> now = find_devices(rooms_.processes(), notes);
+  std::vector<Device> now = find_devices(rooms_.processes(), holders(), leftovers_, notes);
   if (now != discovery_.spec.devices) {
     discovery_.spec.devices = now;
     link_.send(DevicesReport{std::move(now)});

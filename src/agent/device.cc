@@ -67,6 +67,26 @@ void keep_foreign(std::vector<GpuInfo>& gpus, const std::vector<int>& ours) {
     std::erase_if(gpu.foreign_pids, [&](int pid) { return std::ranges::binary_search(ours, pid); });
 }
 
+void Leftovers::mark(std::vector<GpuInfo>& gpus,
+                     const std::map<std::string, std::string>& holders) {
+  const auto before = std::exchange(seen_, {});  // processes that are gone are forgotten
+  for (GpuInfo& gpu : gpus) {
+    for (const int pid : gpu.foreign_pids) {
+      const std::pair key(gpu.uuid, pid);
+      const auto known = before.find(key);
+      const auto holder = holders.find(gpu.uuid);
+      std::string left_by = known != before.end()     ? known->second
+                            : holder != holders.end() ? holder->second
+                                                      : "";
+      if (!left_by.empty() && gpu.left_pid == 0) {
+        gpu.left_pid = pid;
+        gpu.left_by = left_by;
+      }
+      seen_.emplace(key, std::move(left_by));
+    }
+  }
+}
+
 std::string type_name(std::string_view product) {
   std::string name;
   for (char c : to_lower(trim(product))) {

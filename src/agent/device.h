@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace phalanx::agent {
@@ -24,6 +26,8 @@ struct GpuInfo {
   bool mig = false;          // partitioned: only its instances can be used
   std::vector<int>
       foreign_pids;     // processes on it; whose they are, the caller knows (see keep_foreign)
+  int left_pid = 0;     // one of these that an attempt has left behind; 0: none
+  std::string left_by;  // the attempt's label
   std::string failure;  // not empty: it is there and cannot be used; one sentence
 };
 
@@ -42,6 +46,18 @@ std::vector<GpuInfo> emulated_devices(int count, std::string_view type);
 
 // Takes the processes that are ours out of each GPU's foreign_pids; `ours` is sorted.
 void keep_foreign(std::vector<GpuInfo>& gpus, const std::vector<int>& ours);
+
+// Whose the processes on GPUs are that belong to no attempt: one that was first seen while an
+// attempt held the GPU is what that attempt left there, any other is somebody else's. Forgotten
+// with the agent: after its restart all are somebody else's.
+class Leftovers {
+ public:
+  // Fills in left_pid and left_by; `holders`: labels of attempts by the GPU's uuid.
+  void mark(std::vector<GpuInfo>& gpus, const std::map<std::string, std::string>& holders);
+
+ private:
+  std::map<std::pair<std::string, int>, std::string> seen_;  // by uuid and process; empty: outside
+};
 
 // A product's name as a GRES type: lower case, runs of other characters as one underscore, without
 // the vendor. "NVIDIA RTX PRO 6000 Blackwell" is "rtx_pro_6000_blackwell".

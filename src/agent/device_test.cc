@@ -133,6 +133,32 @@ TEST(Device, OurOwnProcessesAreNotForeign) {
   EXPECT_TRUE(gpus[1].foreign_pids.empty());
 }
 
+// First seen while an attempt held the GPU, a process is what that attempt left; else somebody
+// else's.
+TEST(Device, LeftoversAreNotOutsiders) {
+  std::vector<GpuInfo> gpus = emulated_devices(2, "h100");
+  const std::vector<GpuInfo> clean = gpus;
+  Leftovers leftovers;
+  gpus[0].foreign_pids = {10};
+  leftovers.mark(gpus, {});  // before any job: an outsider, and it stays one
+  EXPECT_EQ(gpus[0].left_pid, 0);
+  gpus[0].foreign_pids = {10, 30};
+  gpus[1].foreign_pids = {20};
+  leftovers.mark(gpus, {{gpus[0].uuid, "7"}, {gpus[1].uuid, "8_3"}});
+  EXPECT_EQ(gpus[0].left_pid, 30);
+  EXPECT_EQ(gpus[1].left_by, "8_3");
+  gpus = clean;
+  gpus[1].foreign_pids = {20};
+  leftovers.mark(gpus, {});  // the jobs are gone, one process is not
+  EXPECT_EQ(gpus[0].left_pid, 0);
+  EXPECT_EQ(gpus[1].left_pid, 20);
+  gpus = clean;
+  leftovers.mark(gpus, {});
+  gpus[1].foreign_pids = {20};
+  leftovers.mark(gpus, {});  // the number belongs to another process by now
+  EXPECT_EQ(gpus[1].left_pid, 0);
+}
+
 TEST(Device, EmulatedGpusAreLabelled) {
   const std::vector<GpuInfo> gpus = emulated_devices(8, "H100");
   ASSERT_EQ(gpus.size(), 8U);

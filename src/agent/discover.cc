@@ -20,6 +20,9 @@ Device device_of(const GpuInfo& gpu) {
     device.health = DeviceHealth::failed;
     device.health_reason =
         gpu.failure.empty() ? "it is partitioned (MIG): only whole GPUs are used" : gpu.failure;
+  } else if (gpu.left_pid != 0) {
+    device.health = DeviceHealth::dirty;
+    device.health_reason = format("process {} of job {} is left on it", gpu.left_pid, gpu.left_by);
   } else if (!gpu.foreign_pids.empty()) {
     device.health = DeviceHealth::busy_outside;
     device.health_reason = format("process {} uses it", gpu.foreign_pids.front());
@@ -29,13 +32,21 @@ Device device_of(const GpuInfo& gpu) {
 
 }  // namespace
 
-std::vector<Device> find_devices(const std::vector<int>& ours, std::vector<std::string>& notes) {
+std::vector<Device> find_devices(const std::vector<int>& ours,
+                                 const std::map<std::string, std::string>& holders,
+                                 Leftovers& leftovers, std::vector<std::string>& notes) {
   GpuInventory inventory = discover_gpus();
   keep_foreign(inventory.gpus, ours);
+  leftovers.mark(inventory.gpus, holders);
   notes.insert(notes.end(), inventory.notes.begin(), inventory.notes.end());
   std::vector<Device> devices;
   for (const GpuInfo& gpu : inventory.gpus) devices.push_back(device_of(gpu));
   return devices;
+}
+
+std::vector<Device> find_devices(const std::vector<int>& ours, std::vector<std::string>& notes) {
+  Leftovers none;
+  return find_devices(ours, {}, none, notes);
 }
 
 std::vector<Device> name_devices(std::int64_t count, const std::string& type) {
