@@ -101,6 +101,9 @@ NodeReport Agent::greeting() {
 
 void Agent::ordered(const Order& order) {
   if (const auto* stop = std::get_if<Stop>(&order)) note_stop(*stop);
+  const auto* signal = std::get_if<SignalOrder>(&order);
+  if (signal && signal->step && signal->signal == SIGKILL)  // scancel of one step
+    steps_.step_stops({signal->fence, *signal->step});
   carry_out(node_.order(node_now(), order));
 }
 

@@ -78,6 +78,11 @@ void StepService::job_stops(const Fence& fence, EndCause cause) {
     if (key.fence == fence) step->job_stops(rooms_.local().node, cause);
 }
 
+void StepService::step_stops(const node::UnitKey& key) {
+  const auto it = sessions_.find(key);
+  if (it != sessions_.end()) it->second->job_stops(rooms_.local().node, EndCause::cancelled);
+}
+
 // --- who may
 
 Result<StepGrant> StepService::granted(const net::Request& request) const {

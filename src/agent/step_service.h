@@ -26,6 +26,7 @@ class StepService {
   Status listen(const std::string& socket);
   // Its steps' users hear why.
   void job_stops(const Fence& fence, EndCause cause);
+  void step_stops(const node::UnitKey& key);
 
  private:
   void handle(const net::Request& request, const std::shared_ptr<net::Responder>& answer);
