@@ -159,8 +159,9 @@ Result<StepSetup> make_step(const Session& session, const slurm::JobOptions& opt
     setup.terminal = false;
   }
   setup.quiet = options.quiet > 0;
-  setup.kill_on_bad_exit = options.step.kill_on_bad_exit.value_or(0) != 0;
-  setup.wait_seconds = options.step.wait_seconds.value_or(0);
+  setup.kill_on_bad_exit =
+      options.step.kill_on_bad_exit.value_or(step.kill_on_bad_exit ? 1 : 0) != 0;
+  setup.wait_seconds = options.step.wait_seconds.value_or(step.wait_seconds);
   if (options.step.label && !setup.terminal)
     setup.targets.label_width = static_cast<int>(format("{}", step.tasks - 1).size());
   const Builder builder(options, step);

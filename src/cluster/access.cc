@@ -11,6 +11,16 @@ bool lists(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
+// In one of the groups by number, or by the name of the primary one.
+bool in_groups(const Partition& partition, const Identity& owner) {
+  return lists(partition.allow_groups, owner.group) ||
+         std::any_of(
+             partition.allow_gids.begin(), partition.allow_gids.end(), [&](std::uint32_t gid) {
+               return gid == owner.gid || std::find(owner.groups.begin(), owner.groups.end(),
+                                                    gid) != owner.groups.end();
+             });
+}
+
 bool is_same_person(const Identity& who, std::uint32_t uid) {
   return who.uid == uid && uid != Identity{}.uid;
 }
@@ -47,8 +57,9 @@ Status may_submit(const ClusterConfig& config, const Identity& who, const Worklo
   const Identity& owner = spec.owner;
   if (Status status = may_change(config, who, spec); !status.ok())
     return denied("Access/permission denied: only operators may submit for somebody else");
-  if (owner.uid == 0 && !config.allow_root_jobs)
-    return denied("root's own work is not allowed here (AllowRootJobs)");
+  if (owner.uid == 0 && !partition.allow_root_jobs)
+    return denied(
+        format("root's own work is not allowed in partition {} (DisableRootJobs)", partition.name));
   const bool privileged = is_operator(config, owner) || is_operator(config, who);
   if (partition.root_only && !privileged)
     return denied(format("partition {} is for root and operators (RootOnly)", partition.name));
@@ -60,10 +71,13 @@ Status may_submit(const ClusterConfig& config, const Identity& who, const Worklo
         format("Invalid account or account/partition combination specified: account '{}' may not "
                "use partition {}",
                spec.account, partition.name));
-  if (!partition.allow_groups.empty() && !privileged && !lists(partition.allow_groups, owner.group))
+  if (!partition.allow_groups.empty() && !privileged && !in_groups(partition, owner))
     return denied(
         format("partition {} allows only members of other groups (AllowGroups)", partition.name));
-  if (!partition.allow_qos.empty() && !lists(partition.allow_qos, spec.qos))
+  const bool refused_qos =
+      (!partition.allow_qos.empty() && !lists(partition.allow_qos, spec.qos)) ||
+      lists(partition.deny_qos, spec.qos);
+  if (refused_qos)
     return denied(format("Invalid qos specification: '{}' may not be used in partition {}",
                          spec.qos, partition.name));
   return {};

@@ -34,6 +34,26 @@ void add_node(State& state, NodeId id, const NodeSpec& spec) {
   use.device_owner.resize(std::max(use.device_owner.size(), spec.devices.size()));
 }
 
+const NodeStanding* find_standing(const ClusterConfig& config, const std::string& node) {
+  for (const NodeStanding& standing : config.standings)
+    if (standing.node == node) return &standing;
+  return nullptr;
+}
+
+// Nodes that the configuration begins to hold back. What it said before is not said again: a node
+// that was resumed since stays in use.
+void hold_back(State& state, const ClusterConfig& before, Time at) {
+  for (const NodeStanding& now : state.config.standings) {
+    const auto id = state.node_by_name.find(now.node);
+    const NodeStanding* old = find_standing(before, now.node);
+    if (now.standing != Standing::drain || id == state.node_by_name.end() || (old && *old == now))
+      continue;
+    Node& node = state.nodes[id->second];
+    node.drained = true;
+    set_reason(node, now.reason, "phalanx", at);
+  }
+}
+
 }  // namespace
 
 void apply(State& state, const Event& event) {
@@ -43,17 +63,20 @@ void apply(State& state, const Event& event) {
   expire(state);
 }
 
-void apply_one(State& state, Time /*at*/, const Configured& e) {
+void apply_one(State& state, Time at, const Configured& e) {
+  const ClusterConfig before = std::move(state.config);
   if (state.cluster.empty()) state.cluster = e.cluster;
   state.config = e.config;
   state.next_number = std::max(state.next_number, e.config.first_job);
   for (const NodeSpec& spec : e.config.nodes) {
     const Node* known = find_node(state, spec.name);
-    if (!known)
+    const NodeStanding* standing = find_standing(e.config, spec.name);
+    if (!known && !(standing && standing->standing == Standing::future))
       add_node(state, NodeId{state.next_id}, spec);
-    else if (known->health == NodeHealth::absent)  // its agent never came: it is what the file says
+    else if (known && known->health == NodeHealth::absent)  // it is what the file says
       add_node(state, known->id, spec);
   }
+  hold_back(state, before, at);
   state.deadlines.clear();  // the timers may differ
   for (const auto& [id, w] : state.workloads)
     if (const Time t = deadline_of(state.config.timers, w); t != kNever)

@@ -217,6 +217,59 @@ TEST(Access, IsDecidedHere) {
   EXPECT_EQ(code(w.cancel(World::target(1), user("olga"))), std::nullopt);
 }
 
+std::string submitted_to(Partition p, const std::function<void(WorkloadSpec&)>& change = nullptr) {
+  World w("n1:2", [&](ClusterConfig& c) {
+    p.name = "main";
+    p.nodes = {"n1"};
+    c.partitions = {p};
+  });
+  WorkloadSpec spec = job("1");
+  spec.partition = "main";
+  if (change) change(spec);
+  const Reply r = w.submit(spec);
+  return r.error ? r.error->message : "accepted";
+}
+
+TEST(Submit, APartitionSaysWhoMayUseItAndWhen) {
+  const auto says = [](const std::string& message, const char* part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  EXPECT_EQ(submitted_to({}), "accepted");
+  Partition p;
+  p.state = PartitionState::down;
+  EXPECT_EQ(submitted_to(p), "accepted") << "it waits until the partition is up";
+  for (const PartitionState state : {PartitionState::drain, PartitionState::inactive}) {
+    p.state = state;
+    says(submitted_to(p), "Required partition not available");
+  }
+  p = {};
+  p.deny_qos = {"low"};
+  says(submitted_to(p, [](auto& s) { s.qos = "low"; }), "Invalid qos");
+  p = {};
+  p.allow_groups = {"physics"};
+  p.allow_gids = {77};
+  says(submitted_to(p), "AllowGroups");
+  EXPECT_EQ(submitted_to(p, [](auto& s) { s.owner.groups = {5, 77}; }), "accepted");
+  p = {};
+  p.max_memory_per_node = std::int64_t{1} << 29;
+  says(submitted_to(p), "Memory required by task is not available");
+}
+
+TEST(Submit, LimitsMayBeEnforcedAtOnce) {
+  for (const bool enforced : {false, true}) {
+    World w("n1:2 n2:2", [&](ClusterConfig& c) {
+      c.enforce_limits = enforced;
+      c.partitions.front().max_nodes = 1;
+      c.partitions.front().max_time = hours(2);
+    });
+    EXPECT_EQ(w.submit(gang(2)).error.has_value(), enforced);
+    WorkloadSpec longer = job("1");
+    longer.limit = hours(3);
+    EXPECT_EQ(w.submit(longer).error.has_value(), enforced);
+    EXPECT_FALSE(w.submit(job("1")).error);
+  }
+}
+
 TEST(Submit, IsRefusedWithWhatIsWrong) {
   World w("n1:2", [](ClusterConfig& c) {
     Partition closed;
@@ -225,7 +278,7 @@ TEST(Submit, IsRefusedWithWhatIsWrong) {
     closed.nodes = {"n1"};
     c.partitions.push_back(closed);
     c.max_array_size = 10;
-    c.allow_root_jobs = false;
+    c.partitions.front().allow_root_jobs = false;
   });
   const auto message = [&](const std::function<void(WorkloadSpec&)>& spoil) {
     WorkloadSpec spec = job("1");
@@ -240,7 +293,7 @@ TEST(Submit, IsRefusedWithWhatIsWrong) {
             std::string::npos);
   EXPECT_NE(message([](auto& s) { s.limit = Duration(0); }).find("time limit"), std::string::npos);
   EXPECT_NE(message([](auto& s) { s.nice = -1; }).find("nice"), std::string::npos);
-  EXPECT_NE(message([](auto& s) { s.owner = admin(); }).find("AllowRootJobs"), std::string::npos);
+  EXPECT_NE(message([](auto& s) { s.owner = admin(); }).find("DisableRootJobs"), std::string::npos);
   EXPECT_NE(message([](auto& s) {
               s.dependencies.push_back({DependencyKind::afterok, WorkloadId{77}, {}, false});
             }).find("dependency"),

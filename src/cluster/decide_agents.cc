@@ -17,6 +17,14 @@ const NodeSpec* configured(const ClusterConfig& config, const std::string& name)
   return nullptr;
 }
 
+constexpr const char* kNoPartition = "no partition has this node: no work can start here";
+
+bool in_a_partition(const ClusterConfig& config, const std::string& name) {
+  return std::any_of(config.partitions.begin(), config.partitions.end(), [&](const Partition& p) {
+    return std::find(p.nodes.begin(), p.nodes.end(), name) != p.nodes.end();
+  });
+}
+
 Status may_join(const State& state, const NodeReport& report) {
   if (report.wire != kWireVersion)
     return invalid(format(
@@ -29,7 +37,11 @@ Status may_join(const State& state, const NodeReport& report) {
   if (!report.cluster.empty() && report.cluster != state.cluster && !report.attempts.empty())
     return conflict(format("{} still runs work of another cluster ({}): end it there first",
                            report.name, report.cluster));
-  if (!state.config.open && !configured(state.config, report.name))
+  // A node that was taken out of the configuration may finish what it has.
+  const Node* known = find_node(state, report.name);
+  const auto use = known ? state.use.find(known->id) : state.use.end();
+  const bool serves = use != state.use.end() && !use->second.holders.empty();
+  if (!state.config.open && !configured(state.config, report.name) && !serves)
     return denied(format("node {} is not configured, and unknown nodes may not join", report.name));
   return {};
 }
@@ -58,6 +70,8 @@ void join(Draft& d, const Node* known, NodeSpec spec, const NodeReport& report) 
   event.spec = std::move(spec);
   event.boot = report.boot;
   event.note = shortfall(configured(d.state.config, report.name), report.spec);
+  if (!in_a_partition(d.state.config, report.name))
+    event.note += event.note.empty() ? kNoPartition : format("; {}", kNoPartition);
   if (event.spec.cpus < 1) event.drain_reason = "the agent reports no CPU that may be used";
   if (has_strays(d.state, event.node, report.attempts))
     event.drain_reason = "runs work that this cluster does not know";

@@ -91,6 +91,7 @@ bool node_has(const Draft& d, const Partition& p, const Subject& s, const NodeSh
     cpus -= taken->second.cpus;
     memory -= taken->second.memory;
   }
+  if (p.max_memory_per_node > 0) memory = std::min(memory, p.max_memory_per_node);
   if (share.cpus < Quantity() || share.cpus > cpus || share.memory < 0 || share.memory > memory)
     return false;
   return devices_free(d, *node, use, share);

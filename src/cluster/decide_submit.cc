@@ -5,6 +5,7 @@
 #include "cluster/decide.h"
 #include "cluster/feasible.h"
 #include "cluster/index_text.h"
+#include "plan/plan.h"
 
 namespace phalanx::cluster {
 namespace {
@@ -23,6 +24,13 @@ Result<const Partition*> partition_of(const ClusterConfig& config, const Workloa
                    partition_names(config));
   return invalid(format("Invalid partition name specified: '{}'; {}", spec.partition,
                         partition_names(config)));
+}
+
+// What is queued already may start in a partition that drains; nothing new is queued.
+Status takes_new_work(const Partition& p) {
+  if (p.state != PartitionState::drain && p.state != PartitionState::inactive) return {};
+  return invalid(format("Required partition not available (inactive or drain): {} is {}", p.name,
+                        p.state == PartitionState::drain ? "DRAIN" : "INACTIVE"));
 }
 
 Status check_shape(const WorkloadSpec& spec) {
@@ -122,10 +130,13 @@ Status submit(Draft& d, const Submit& input) {
     spec = std::move(named);
   }
   TRY(may_submit(state.config, d.who, *spec, partition));
+  TRY(takes_new_work(partition));
   TRY(check_privileges(d, input));
   TRY(check_dependencies(state, *spec));
   std::optional<Array> array;
   if (input.array) array = TRY(array_record(state.config, *input.array));
+  if (state.config.enforce_limits)
+    TRY(plan::within_limits(state, *spec, limit_in_force(*spec, partition)));
   TRY(feasible(state, *spec));
   d.out.reply.warnings = spec->warnings;
   if (input.test_only) {

@@ -42,7 +42,8 @@ bool plainly_fits(const State& state, const WorkloadSpec& spec) {
                      group.required_nodes.empty() && group.excluded_nodes.empty() &&
                      (group.tasks_per_node == 0 || group.tasks_per_node >= group.tasks);
   const Partition* partition = find_partition(state.config, spec.partition);
-  if (!plain || !partition) return false;
+  if (!plain || !partition || partition->min_nodes > 1 || partition->max_memory_per_node > 0)
+    return false;
   return std::any_of(partition->nodes.begin(), partition->nodes.end(),
                      [&](const std::string& name) {
                        const Node* node = find_node(state, name);

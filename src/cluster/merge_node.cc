@@ -13,6 +13,12 @@ bool same_device(const Device& a, const Device& b) {
   return a.minor == b.minor && iequals(a.type, b.type);
 }
 
+// The configuration names one device file (File=/dev/nvidia3), and this is another: the rest of the
+// machine's GPUs may be somebody else's.
+bool other_file(const Device& configured, const Device& reported) {
+  return configured.minor >= 0 && reported.minor >= 0 && configured.minor != reported.minor;
+}
+
 // At most as many as configured, each under its configured type: the reported device of the same
 // type if there is one, else the next that no configured type claims.
 std::vector<Device> bounded(const std::vector<Device>& configured,
@@ -24,16 +30,19 @@ std::vector<Device> bounded(const std::vector<Device>& configured,
     bool found = false;
     for (std::size_t i = 0; i < reported.size() && !found; ++i) {
       if (used[i] || (!c.type.empty() && !iequals(c.type, reported[i].type))) continue;
+      if (other_file(c, reported[i])) continue;
       used[i] = found = true;
       type_of[i] = c.type.empty() ? reported[i].type : c.type;
     }
     if (!found) unmatched.push_back(&c);
   }
   for (const Device* c : unmatched) {
-    const auto it = std::find(used.begin(), used.end(), false);
-    if (it == used.end()) break;
-    *it = true;
-    type_of[static_cast<std::size_t>(it - used.begin())] = c->type;
+    for (std::size_t i = 0; i < reported.size(); ++i) {
+      if (used[i] || other_file(*c, reported[i])) continue;
+      used[i] = true;
+      type_of[i] = c->type;
+      break;
+    }
   }
   std::vector<Device> out;
   for (std::size_t i = 0; i < reported.size(); ++i) {

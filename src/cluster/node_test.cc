@@ -220,6 +220,87 @@ TEST(Node, DrainedOnesGetNothingNew) {
   EXPECT_EQ(w.give(Drain{"n7", true, "fan", false}, admin()).error->code, Error::Code::NotFound);
 }
 
+TEST(Node, WhatTheConfigurationKeepsBackIsNotOffered) {
+  World w("n1:2 n2:2", [](ClusterConfig& c) { c.standings = {{"n1", Standing::drain, "fans"}}; });
+  EXPECT_TRUE(w.node("n1").drained);
+  EXPECT_EQ(w.node("n1").reason, "fans");
+  w.submit(gang(1));
+  w.place();
+  EXPECT_EQ(w.work(1).current->shares.front().node, w.node("n2").id);
+  w.give(Drain{"n1", false, "", false}, admin());
+  w.config.max_array_size = 7;
+  w.give(Configure{"", w.config}, admin());
+  EXPECT_FALSE(w.node("n1").drained) << "the file says nothing new about it";
+  w.config.standings[0].reason = "fans again";
+  w.give(Configure{"", w.config}, admin());
+  EXPECT_TRUE(w.node("n1").drained);
+}
+
+TEST(Node, AFutureNodeIsThereWhenItJoins) {
+  State state;
+  Heard heard;
+  ClusterConfig config = World("n1:2").config;
+  config.standings = {{"n1", Standing::future, ""}};
+  const auto give = [&](InputKind what) {
+    step(state, heard, {from_unix_ms(1), system_identity(), std::move(what)},
+         [](const State&, const Event&) {});
+  };
+  give(Configure{"c1", config});
+  EXPECT_EQ(find_node(state, "n1"), nullptr);
+  NodeReport report;
+  report.name = "n1";
+  report.boot = "b1";
+  report.spec = config.nodes.front();
+  give(AgentConnected{report});
+  ASSERT_NE(find_node(state, "n1"), nullptr);
+  EXPECT_EQ(find_node(state, "n1")->health, NodeHealth::up);
+}
+
+TEST(Node, OneThatNoPartitionHasSaysSo) {
+  World w("n1:2");
+  NodeReport report = report_of(w, "n1");
+  report.name = "n9";
+  w.give(AgentConnected{report});
+  EXPECT_EQ(w.node("n9").reason, "no partition has this node: no work can start here");
+  EXPECT_EQ(w.node("n1").reason, "");
+}
+
+TEST(Node, OneThatLeavesTheConfigurationFinishesWhatItHas) {
+  World w("n1:2 n2:2", [](ClusterConfig& c) { c.open = false; });
+  w.submit(gang(2));
+  w.place();
+  const NodeReport report = report_of(w, "n2");
+  w.config.nodes.pop_back();
+  w.config.partitions.front().nodes.pop_back();
+  w.give(Configure{"", w.config}, admin());
+  EXPECT_FALSE(w.give(AgentConnected{report}).error);
+  w.cancel(World::target(1));
+  w.say("n2", w.about("n2", 1, AttemptPhase::gone));
+  EXPECT_TRUE(w.give(AgentConnected{report}).error) << "it has nothing left to finish";
+}
+
+TEST(Node, GpusAreThoseThatTheConfigurationNames) {
+  World w("n1:0", [](ClusterConfig& c) {
+    for (const std::int32_t minor : {2, 3}) {
+      Device device;
+      device.minor = minor;
+      c.nodes.front().devices.push_back(device);
+    }
+  });
+  NodeReport report = report_of(w, "n1");
+  report.boot = w.boots["n1"] = "second";
+  report.spec.devices.clear();
+  for (std::int32_t minor = 0; minor < 3; ++minor) {
+    Device device;
+    device.minor = minor;
+    device.uuid = format("GPU-{}", minor);
+    report.spec.devices.push_back(device);
+  }
+  w.give(AgentConnected{report});
+  ASSERT_EQ(w.node("n1").spec.devices.size(), 1U) << "3 is not there; 0 and 1 are not ours";
+  EXPECT_EQ(w.node("n1").spec.devices.front().minor, 2);
+}
+
 TEST(Node, ARestartedControllerHearsAgain) {
   World w("n1:2 n2:2");
   w.submit(gang(2));

@@ -1,5 +1,8 @@
 #include "main/cluster_plan.h"
 
+#include <grp.h>
+
+#include <array>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -82,24 +85,29 @@ Result<std::string> read_file(const std::string& path) {
   return text.str();
 }
 
-// Warnings go into the plan; the first error ends it.
+// The first error ends it.
 template <class T>
-Result<T> taken(Parsed<T> parsed, ClusterPlan& plan) {
+Result<T> taken(Parsed<T> parsed, std::vector<std::string>& warnings) {
   if (const Diagnostic* error = parsed.first_error()) return invalid(to_string(*error));
-  for (const Diagnostic& diagnostic : parsed.diagnostics)
-    plan.warnings.push_back(to_string(diagnostic));
+  for (const Diagnostic& diagnostic : parsed.diagnostics) warnings.push_back(to_string(diagnostic));
   return std::move(parsed.value);
 }
 
-Result<ClusterConfig> read_config(const std::string& directory, ClusterPlan& plan) {
-  const std::string path = directory + "/slurm.conf", gres_path = directory + "/gres.conf";
-  const std::string text = TRY(read_file(path));
-  const slurm::SlurmConf conf = TRY(taken(slurm::read_conf({path, text}, read_file), plan));
-  const auto gres_text = read_file(gres_path);  // it may be missing
-  const slurm::GresConf gres = TRY(
-      taken(slurm::read_gres_conf({gres_path, gres_text.ok() ? *gres_text : ""}, read_file), plan));
-  const auto inventories = TRY(taken(slurm::merge(conf, gres), plan));
-  return taken(slurm::cluster_config(conf, inventories), plan);
+// A file that may be missing.
+slurm::ConfSource optional_file(const std::string& path) {
+  auto text = read_file(path);
+  return {path, text.ok() ? std::move(*text) : ""};
+}
+
+// The numbers of AllowGroups; a group that this machine does not know has no members here.
+void find_groups(Partition& partition) {
+  for (const std::string& name : partition.allow_groups) {
+    std::array<char, 16384> buffer;
+    group entry{};
+    group* found = nullptr;
+    if (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == 0 && found)
+      partition.allow_gids.push_back(found->gr_gid);
+  }
 }
 
 PlannedNode emulated_node(const NodeSpec& spec) {
@@ -128,7 +136,9 @@ Result<ClusterPlan> plan_configured(const UpOptions& options) {
       options.memory_per_node)
     return invalid("with --config the nodes and what they have come from slurm.conf");
   ClusterPlan plan;
-  plan.config = TRY(read_config(options.config_dir, plan));
+  FileConfig files = TRY(read_configuration(options.config_dir));
+  plan.config = std::move(files.config);
+  plan.warnings = std::move(files.warnings);
   if (plan.config.nodes.empty()) return invalid("slurm.conf has no NodeName line");
   if (!options.emulate) {
     plan.nodes.push_back(TRY(this_node(plan.config)));
@@ -147,6 +157,23 @@ Result<ClusterPlan> plan_configured(const UpOptions& options) {
 }
 
 }  // namespace
+
+Result<FileConfig> read_configuration(const std::string& directory) {
+  FileConfig out;
+  const std::string path = directory + "/slurm.conf";
+  const std::string text = TRY(read_file(path));
+  const slurm::SlurmConf conf = TRY(taken(slurm::read_conf({path, text}, read_file), out.warnings));
+  const slurm::GresConf gres = TRY(taken(
+      slurm::read_gres_conf(optional_file(directory + "/gres.conf"), read_file), out.warnings));
+  TRY(taken(slurm::read_cgroup_conf(optional_file(directory + "/cgroup.conf"), read_file),
+            out.warnings));
+  TRY(taken(slurm::read_topology_conf(optional_file(directory + "/topology.conf"), read_file),
+            out.warnings));
+  const auto inventories = TRY(taken(slurm::merge(conf, gres), out.warnings));
+  out.config = TRY(taken(slurm::cluster_config(conf, inventories), out.warnings));
+  for (Partition& partition : out.config.partitions) find_groups(partition);
+  return out;
+}
 
 Result<ClusterPlan> plan_cluster(const UpOptions& options) {
   if (!options.config_dir.empty()) return plan_configured(options);

@@ -37,6 +37,14 @@ struct ClusterPlan {
   std::vector<std::string> warnings;
 };
 
+// slurm.conf, and beside it gres.conf, cgroup.conf and topology.conf if they are there. The error
+// is the first one, with file and line; warnings are for people.
+struct FileConfig {
+  ClusterConfig config;
+  std::vector<std::string> warnings;
+};
+Result<FileConfig> read_configuration(const std::string& directory);
+
 Result<ClusterPlan> plan_cluster(const UpOptions& options);
 
 }  // namespace phalanx

@@ -4,6 +4,7 @@
 
 #include "base/codec.h"
 #include "main/arguments.h"
+#include "main/cluster_plan.h"
 #include "main/parent.h"
 #include "main/paths.h"
 #include "main/verbs.h"
@@ -29,13 +30,32 @@ ClusterConfig one_partition() {
   return config;
 }
 
+// The configuration comes from these files. `alone`: nobody has read them and told their warnings.
+Status follow_files(const std::string& directory, bool alone, server::ServerOptions& options) {
+  options.reread = [directory]() -> Result<server::Reread> {
+    FileConfig files = TRY(read_configuration(directory));
+    return server::Reread{std::move(files.config), std::move(files.warnings)};
+  };
+  auto files = options.reread();
+  if (!files.ok()) {
+    if (alone) return files.error();
+    std::fprintf(stderr, "phalanx controller: %s; what `phalanx up` read before holds\n",
+                 files.error().message.c_str());
+    return {};
+  }
+  for (const std::string& warning : files->warnings)
+    if (alone) std::fprintf(stderr, "phalanx controller: warning: %s\n", warning.c_str());
+  options.config = std::move(files->config);
+  return {};
+}
+
 }  // namespace
 
 int controller_verb(int argc, char** argv) {
   server::ServerOptions options;
   options.state_dir = default_paths().controller_state();
   options.socket = default_paths().socket();
-  std::string config_file;
+  std::string config_file, config_dir;
   std::optional<std::int64_t> port, compact_after, parent;
   const std::vector<Option> known{
       {"--state", &options.state_dir, "DIR", "journal, archive and keys"},
@@ -43,6 +63,7 @@ int controller_verb(int argc, char** argv) {
       {"--port", &port, "PORT", "also answer on 127.0.0.1:PORT, with tokens; 0: any port"},
       {"--cluster-config", &config_file, "FILE",
        "the configuration, as `phalanx up` translated it"},
+      {"--config", &config_dir, "DIR", "slurm.conf and gres.conf are there"},
       {"--compact-after", &compact_after, "EVENTS", "between two snapshots; default: 200000"},
       {"--ready-file", &options.ready_file, "PATH", "created when it answers"},
       {"--parent", &parent, "PID", "stop when this process, its parent, is gone"},
@@ -61,6 +82,13 @@ int controller_verb(int argc, char** argv) {
       return 1;
     }
     options.config = std::move(*config);
+  }
+  if (!config_dir.empty()) {
+    if (const Status status = follow_files(config_dir, config_file.empty(), options);
+        !status.ok()) {
+      std::fprintf(stderr, "phalanx controller: %s\n", status.error().message.c_str());
+      return 1;
+    }
   }
   if (port) options.tcp_port = static_cast<std::uint16_t>(*port);
   if (compact_after) options.compact_after = static_cast<std::uint64_t>(*compact_after);

@@ -207,6 +207,7 @@ Status Up::start() {
   std::vector<std::string> words{
       "controller", "--state=" + paths_.controller_state(), "--socket=" + paths_.socket(),
       "--cluster-config=" + paths_.run_dir + "/cluster.json", format("--parent={}", ::getpid())};
+  if (!options_.config_dir.empty()) words.push_back("--config=" + options_.config_dir);
   if (options_.port) words.push_back(format("--port={}", *options_.port));
   TRY(children_.start(kController, std::move(words)));
   TRY(start_agents());
@@ -355,6 +356,8 @@ int up_verb(int argc, char** argv) {
   if (options.state_dir.empty()) options.state_dir = paths.state_dir;
   options.state_dir = std::filesystem::absolute(options.state_dir).lexically_normal().string();
   options.run_dir = std::filesystem::absolute(options.run_dir).lexically_normal().string();
+  if (!options.config_dir.empty())
+    options.config_dir = std::filesystem::absolute(options.config_dir).lexically_normal().string();
   auto plan = plan_cluster(options);
   if (!plan.ok()) {
     complain(plan.error().message);

@@ -14,13 +14,17 @@ namespace phalanx {
 
 // How waiting work is ordered and promised.
 struct Policy {
-  std::int64_t promises = 1;         // K: so many blocked workloads get a dated start (EASY: 1)
-  std::int64_t weight_age = 0;       // PriorityWeightAge…; 0: order by submission
-  Duration max_age = hours(24 * 7);  // PriorityMaxAge
+  std::int64_t promises = 1;            // K: so many blocked workloads get a dated start (EASY: 1)
+  std::int64_t weight_age = 0;          // PriorityWeightAge; with the next 0: order by submission
+  std::int64_t weight_partition = 0;    // PriorityWeightPartition: for the largest job factor
+  std::int64_t largest_job_factor = 1;  // of all partitions
+  Duration max_age = hours(24 * 7);     // PriorityMaxAge
   bool backfill = true;
   bool operator==(const Policy&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(Policy, (), (promises, weight_age, max_age, backfill))
+BOOST_DESCRIBE_STRUCT(Policy, (),
+                      (promises, weight_age, weight_partition, largest_job_factor, max_age,
+                       backfill))
 
 struct Timers {
   Duration kill_wait = seconds(30);
@@ -39,10 +43,23 @@ BOOST_DESCRIBE_STRUCT(Timers, (),
                       (kill_wait, min_job_age, node_timeout, suspect_after, prepare_timeout,
                        over_time_limit, backoff_first, backoff_most, idempotency))
 
+// A node that the configuration keeps back. drain: it joins, and gets no work until it is resumed.
+// future: it is not shown before its agent joins.
+enum class Standing { drain, future };
+BOOST_DESCRIBE_ENUM(Standing, drain, future)
+struct NodeStanding {
+  std::string node;
+  Standing standing = Standing::drain;
+  std::string reason;
+  bool operator==(const NodeStanding&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(NodeStanding, (), (node, standing, reason))
+
 struct ClusterConfig {
   std::string name = "phalanx";
   std::vector<NodeSpec>
       nodes;  // configured; an agent that joins under another name adds itself if `open`
+  std::vector<NodeStanding> standings;  // of the nodes that are not simply in use
   std::vector<Partition> partitions;
   bool open = true;  // unknown nodes may join
   Policy policy;
@@ -51,18 +68,22 @@ struct ClusterConfig {
   std::int64_t max_jobs = 1'000'000;
   JobNumber first_job = 1;
   bool requeue_by_default = true;  // JobRequeue
+  bool count_memory = false;       // CR_…_Memory: what asks for none gets all of the node's
+  bool enforce_limits = false;     // EnforcePartLimits: what no limit allows is refused, not queued
+  bool kill_on_bad_exit = false;   // srun's defaults: KillOnBadExit and WaitTime
+  Duration wait_time{};
   bool node_lost_confirm =
       false;                   // NodeLost=confirm: silence alone never proves that a node is dead
   bool append_output = false;  // JobFileAppend
-  bool allow_root_jobs = true;
   std::vector<std::string> operators;  // user names
   std::vector<std::pair<std::string, std::string>>
       shown;  // scontrol show config, as it was written
   bool operator==(const ClusterConfig&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(ClusterConfig, (),
-                      (name, nodes, partitions, open, policy, timers, max_array_size, max_jobs,
-                       first_job, requeue_by_default, node_lost_confirm, append_output,
-                       allow_root_jobs, operators, shown))
+                      (name, nodes, standings, partitions, open, policy, timers, max_array_size,
+                       max_jobs, first_job, requeue_by_default, count_memory, enforce_limits,
+                       kill_on_bad_exit, wait_time, node_lost_confirm, append_output, operators,
+                       shown))
 
 }  // namespace phalanx

@@ -91,26 +91,29 @@ struct Partition {
   Duration default_time = kForever;  // kForever: max_time counts
   std::int64_t max_nodes = 0;        // 0: no bound
   std::int64_t min_nodes = 0;
-  std::int64_t max_cpus_per_node = 0;
   std::int64_t priority_tier = 1;
   std::int64_t priority_job_factor = 1;
   std::int64_t default_memory_per_cpu = 0;   // bytes; 0: see the next
   std::int64_t default_memory_per_node = 0;  // bytes; 0: all of the node's, as in Slurm
+  std::int64_t default_memory_per_gpu = 0;   // at most one of the three is set
   std::int64_t max_memory_per_node = 0;
   bool hidden = false;
   bool root_only = false;
+  bool allow_root_jobs = true;
   bool exclusive = false;                   // OverSubscribe=EXCLUSIVE
   std::vector<std::string> allow_accounts;  // empty: all
   std::vector<std::string> deny_accounts;
   std::vector<std::string> allow_groups;
+  std::vector<std::uint32_t> allow_gids;  // of allow_groups, as the controller's machine knows them
   std::vector<std::string> allow_qos;
+  std::vector<std::string> deny_qos;
   bool operator==(const Partition&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Partition, (),
                       (name, nodes, is_default, state, max_time, default_time, max_nodes, min_nodes,
-                       max_cpus_per_node, priority_tier, priority_job_factor,
-                       default_memory_per_cpu, default_memory_per_node, max_memory_per_node, hidden,
-                       root_only, exclusive, allow_accounts, deny_accounts, allow_groups,
-                       allow_qos))
+                       priority_tier, priority_job_factor, default_memory_per_cpu,
+                       default_memory_per_node, default_memory_per_gpu, max_memory_per_node, hidden,
+                       root_only, allow_root_jobs, exclusive, allow_accounts, deny_accounts,
+                       allow_groups, allow_gids, allow_qos, deny_qos))
 
 }  // namespace phalanx

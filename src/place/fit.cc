@@ -90,6 +90,15 @@ std::int64_t spread_devices(const NodeFree& free, const TaskGroup& group) {
   return std::popcount(free.devices & mask);
 }
 
+// The partition's bound of memory on one node, in tasks.
+std::int64_t tasks_in_memory(const Scope& scope, const TaskGroup& group, std::int64_t tasks) {
+  const std::int64_t most = scope.partition ? scope.partition->max_memory_per_node : 0;
+  if (most == 0 || group.all_memory) return tasks;
+  const std::int64_t left = most - group.per_node.memory;
+  if (left < group.per_task.memory) return 0;
+  return group.per_task.memory > 0 ? std::min(tasks, left / group.per_task.memory) : tasks;
+}
+
 bool in_scope(const Node& node, const Scope& scope, const TaskGroup& group) {
   const std::string& name = node.spec.name;
   const auto has = [&](const std::vector<std::string>& list) {
@@ -112,7 +121,7 @@ std::vector<Seat> seats(const Board& board, const Scope& scope, const TaskGroup&
                   std::none_of(group.constraint.any_of.begin(), group.constraint.any_of.end(),
                                [&](const auto& all) { return has_features(node, all); }))
       continue;
-    Seat seat{id, &free, tasks_on(free, group), 0, false, 0};
+    Seat seat{id, &free, tasks_in_memory(scope, group, tasks_on(free, group)), 0, false, 0};
     if (seat.tasks == 0) continue;
     if (!group.gpus_in_all.empty() && (seat.spread = spread_devices(free, group)) == 0) continue;
     seat.required = std::find(group.required_nodes.begin(), group.required_nodes.end(),
@@ -181,7 +190,9 @@ std::optional<std::vector<Seat>> pick_seats(const std::vector<Seat>& ordered, st
 }
 
 // Fills the first nodes and leaves at least one task (and one device) for each that follows.
-std::vector<NodeShare> share_out(std::vector<Seat> picked, const TaskGroup& group) {
+std::vector<NodeShare> share_out(std::vector<Seat> picked, const Scope& scope,
+                                 const TaskGroup& group) {
+  const std::int64_t bound = scope.partition ? scope.partition->max_memory_per_node : 0;
   std::sort(picked.begin(), picked.end(), [](const Seat& a, const Seat& b) {
     return std::pair(a.order, a.id) < std::pair(b.order, b.id);
   });
@@ -199,6 +210,7 @@ std::vector<NodeShare> share_out(std::vector<Seat> picked, const TaskGroup& grou
                                  : group.per_node.cpus + group.per_task.cpus * share.tasks;
     share.memory = group.all_memory ? node.spec.memory
                                     : group.per_node.memory + group.per_task.memory * share.tasks;
+    if (bound > 0) share.memory = std::min(share.memory, bound);
     std::uint64_t mask = group.exclusive
                              ? seat.free->devices
                              : *pick_devices(node, seat.free->devices, group.per_node.gpus, 1);
@@ -231,13 +243,15 @@ std::optional<std::vector<NodeShare>> fit_alternative(const Board& board, const 
   Wanted wanted{group.tasks, 0};
   for (const GpuRequest& request : group.gpus_in_all) wanted.devices += request.count;
   std::int64_t least =
-      std::max<std::int64_t>({group.nodes_min, static_cast<std::int64_t>(required), 1});
+      std::max<std::int64_t>({group.nodes_min, static_cast<std::int64_t>(required), 1,
+                              scope.partition ? scope.partition->min_nodes : 0});
   std::int64_t most = std::min<std::int64_t>(static_cast<std::int64_t>(all.size()), group.tasks);
   if (!group.gpus_in_all.empty()) most = std::min(most, wanted.devices);
   if (group.nodes_max > 0) most = std::min(most, group.nodes_max);
   if (scope.nodes_most > 0) most = std::min(most, scope.nodes_most);
   for (std::int64_t count = least; count <= most; ++count)
-    if (auto picked = pick_seats(all, count, wanted)) return share_out(std::move(*picked), group);
+    if (auto picked = pick_seats(all, count, wanted))
+      return share_out(std::move(*picked), scope, group);
   return std::nullopt;
 }
 

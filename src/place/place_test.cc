@@ -104,6 +104,26 @@ TEST(Fit, CpusAndMemoryCountPerTaskAndPerNode) {
   EXPECT_EQ(placed(state, group), "n1:*2 n2:*2");
 }
 
+TEST(Fit, APartitionsLeastNodesAndMostMemoryHold) {
+  State state = cluster("n1:8 n2:8 n3:8");
+  Partition& partition = state.config.partitions.front();
+  const auto placed = [&](const TaskGroup& group) {
+    const Scope scope{&partition, nullptr, 0};
+    const auto shares = fit(Board::now(state), scope, group);
+    return shares ? testing::to_text(state, *shares) : "nowhere";
+  };
+  TaskGroup two = gang("2x1");
+  EXPECT_EQ(placed(two), "n1:0,1*2");
+  partition.min_nodes = 2;
+  EXPECT_EQ(placed(two), "n1:0*1 n2:0*1");
+  partition.min_nodes = 0;
+  two.per_task.memory = std::int64_t{10} << 30;
+  partition.max_memory_per_node = std::int64_t{15} << 30;
+  EXPECT_EQ(placed(two), "n1:0*1 n2:0*1");
+  two.per_task.memory *= 2;
+  EXPECT_EQ(placed(two), "nowhere");
+}
+
 TEST(Fit, ExclusiveNeedsEmptyNodesAndTakesAllOfThem) {
   State state = cluster("n1:2:4 n2:2:4");
   take(state, "n1", {0});

@@ -50,6 +50,22 @@ std::optional<Reason> depends(const State& state, Time now, const Candidate& c) 
   return reason;
 }
 
+std::optional<Reason> too_many_nodes(const Partition& partition, const TaskGroup& group) {
+  const auto nodes = static_cast<std::int64_t>(partition.nodes.size());
+  const std::int64_t most = partition.max_nodes > 0 ? std::min(partition.max_nodes, nodes) : nodes;
+  Reason reason = because(ReasonCode::partition_nodes);
+  if (group.nodes_min > most) {
+    reason.detail = format("{} asked, {} allowed", group.nodes_min, most);
+    return reason;
+  }
+  // MinNodes: the work must be able to spread over so many.
+  const std::int64_t spread =
+      std::min(group.tasks, group.nodes_max > 0 ? std::min(group.nodes_max, most) : most);
+  if (spread >= partition.min_nodes) return std::nullopt;
+  reason.detail = format("{} asked, at least {} allowed", spread, partition.min_nodes);
+  return reason;
+}
+
 std::optional<Reason> partition_refuses(const Partition* partition, const Candidate& c) {
   if (!partition) {
     Reason reason = because(ReasonCode::partition_down);
@@ -61,24 +77,20 @@ std::optional<Reason> partition_refuses(const Partition* partition, const Candid
     reason.detail = partition->state == PartitionState::down ? "DOWN" : "INACTIVE";
     return reason;
   }
-  const auto nodes = static_cast<std::int64_t>(partition->nodes.size());
-  const std::int64_t most =
-      partition->max_nodes > 0 ? std::min(partition->max_nodes, nodes) : nodes;
-  if (c.group().nodes_min > most) {
-    Reason reason = because(ReasonCode::partition_nodes);
-    reason.detail = format("{} asked, {} allowed", c.group().nodes_min, most);
-    return reason;
-  }
-  if (partition->max_time != kForever && (c.limit == kForever || c.limit > partition->max_time)) {
-    Reason reason = because(ReasonCode::partition_time);
-    reason.detail =
-        format("{} asked, {} allowed", to_string(c.limit), to_string(partition->max_time));
-    return reason;
-  }
-  return std::nullopt;
+  return beyond_limits(*partition, c.group(), c.limit);
 }
 
 }  // namespace
+
+std::optional<Reason> beyond_limits(const Partition& partition, const TaskGroup& group,
+                                    Duration limit) {
+  if (auto reason = too_many_nodes(partition, group)) return reason;
+  if (partition.max_time == kForever || (limit != kForever && limit <= partition.max_time))
+    return std::nullopt;
+  Reason reason = because(ReasonCode::partition_time);
+  reason.detail = format("{} asked, {} allowed", to_string(limit), to_string(partition.max_time));
+  return reason;
+}
 
 place::Scope Candidate::scope(const State& state) const {
   const Partition* partition = find_partition(state.config, spec->partition);

@@ -32,6 +32,10 @@ std::optional<Candidate> candidate(const State& state, WorkloadId id);
 // attempt.
 std::optional<Reason> not_eligible(const State& state, Time now, const Candidate& c);
 
+// Why the partition's own limits (nodes, time) keep it from ever starting there.
+std::optional<Reason> beyond_limits(const Partition& partition, const TaskGroup& group,
+                                    Duration limit);
+
 queue::Turn turn(const State& state, Time now, const Candidate& c);
 
 // When not_eligible may change its mind with no event in between; kNever if only an event can.

@@ -81,9 +81,27 @@ Result<WouldStart> would_start(const State& state, Time now, const WorkloadSpec&
   return WouldStart{opening->start, std::move(opening->shares)};
 }
 
+Status within_limits(const State& state, const WorkloadSpec& spec, Duration limit) {
+  const Partition* partition = find_partition(state.config, spec.partition);
+  const auto reason =
+      partition ? beyond_limits(*partition, spec.groups.front(), limit) : std::nullopt;
+  if (!reason) return {};
+  const bool time = reason->code == ReasonCode::partition_time;
+  return invalid(format("{}: {} by partition {}",
+                        time ? "Requested time limit is invalid (missing or exceeds some limit)"
+                             : "Node count specification invalid",
+                        reason->detail, partition->name));
+}
+
 Status could_ever_run(const State& state, const WorkloadSpec& spec) {
   const Partition* partition = find_partition(state.config, spec.partition);
   const TaskGroup& group = spec.groups.front();
+  if (partition && partition->max_memory_per_node > 0 &&
+      group.per_node.memory + group.per_task.memory > partition->max_memory_per_node)
+    return invalid(
+        format("Memory required by task is not available: partition {} allows {} MiB on each node "
+               "(MaxMemPerNode)",
+               partition->name, partition->max_memory_per_node >> 20));
   // More nodes than the partition has, or allows, is a matter of the partition: it waits with that
   // reason.
   if (partition && group.nodes_min > static_cast<std::int64_t>(partition->nodes.size())) return {};

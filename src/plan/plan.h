@@ -58,6 +58,10 @@ struct WouldStart {
 };
 Result<WouldStart> would_start(const State& state, Time now, const WorkloadSpec& spec);
 
+// Whether its partition's limits allow it; `limit` is the time limit in force. For clusters that
+// refuse at submission what would only wait (EnforcePartLimits).
+Status within_limits(const State& state, const WorkloadSpec& spec, Duration limit);
+
 // Whether some subset of the configured nodes could ever hold it, were they all free; an error says
 // why not, in the terms of the request. For refusals at submission.
 Status could_ever_run(const State& state, const WorkloadSpec& spec);

@@ -26,8 +26,9 @@ std::int64_t priority(const Policy& policy, const Partition& partition, Time now
     const std::int64_t waited = std::min(now - eligible_since, policy.max_age) / seconds(1);
     age = policy.weight_age * waited / std::max<std::int64_t>(1, policy.max_age / seconds(1));
   }
-  return std::max<std::int64_t>(
-      1, kBase + age * std::max<std::int64_t>(1, partition.priority_job_factor) - nice);
+  const std::int64_t of_partition = policy.weight_partition * partition.priority_job_factor /
+                                    std::max<std::int64_t>(1, policy.largest_job_factor);
+  return std::max<std::int64_t>(1, kBase + age + of_partition - nice);
 }
 
 }  // namespace phalanx::queue

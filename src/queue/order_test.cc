@@ -34,6 +34,19 @@ TEST(Order, AgeIsWorthItsWeightAtMost) {
   EXPECT_EQ(at(hours(20)) - at(hours(0)), 1000);
 }
 
+TEST(Order, APartitionsJobFactorCountsByItsShareOfTheLargest) {
+  Policy policy;
+  policy.weight_partition = 1000;
+  policy.largest_job_factor = 10;
+  const auto of = [&](std::int64_t factor) {
+    Partition partition;
+    partition.priority_job_factor = factor;
+    return priority(policy, partition, Time{}, Time{}, std::nullopt, 0);
+  };
+  EXPECT_EQ(of(10) - of(0), 1000);
+  EXPECT_EQ(of(1) - of(0), 100);
+}
+
 TEST(Order, TheHandAndNiceCount) {
   const Policy policy;
   const Partition partition;

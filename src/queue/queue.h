@@ -24,8 +24,9 @@ struct Turn {
 bool before(const Turn& a, const Turn& b);
 
 // The number that squeue prints. Set by hand, it is that. Otherwise a base that is equal for all,
-// plus the age since the work could have started (up to max_age, by weight_age), times the
-// partition's job factor, minus nice; never below 1.
+// plus the age since the work could have started (up to max_age, by weight_age), plus the
+// partition's job factor as a share of the largest (by weight_partition), minus nice; never below
+// 1.
 std::int64_t priority(const Policy& policy, const Partition& partition, Time now,
                       Time eligible_since, const std::optional<std::int64_t>& by_hand,
                       std::int64_t nice);

@@ -21,6 +21,7 @@
 #include "server/core.h"
 #include "server/disk_guard.h"
 #include "server/reader.h"
+#include "server/server.h"
 
 namespace phalanx::server {
 
@@ -35,6 +36,7 @@ struct Door {
   const net::TokenKey& key;
   std::string state_dir;
   std::uint32_t own_uid = 0;
+  std::function<Result<Reread>()> reread;  // for `scontrol reconfigure`; empty: there are no files
 };
 
 using Answer = std::shared_ptr<net::Responder>;

@@ -108,7 +108,8 @@ Status Server::start() {
   compactor_ = std::make_unique<Compactor>(loop_, *journal_, *reader_, compaction);
   disk_guard_ = std::make_unique<DiskGuard>(loop_, *core_, DiskGuard::disk_of(*journal_));
   door_ = std::make_unique<Door>(Door{loop_, *core_, *reader_, *journal_, *agents_, *compactor_,
-                                      *disk_guard_, *key_, options_.state_dir, geteuid()});
+                                      *disk_guard_, *key_, options_.state_dir, geteuid(),
+                                      options_.reread});
   router_ = std::make_unique<Router>();
   plain_routes(*router_, *door_);
   slurm_routes(*router_, *door_);

@@ -6,20 +6,30 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/result.h"
 #include "model/config.h"
 
 namespace phalanx::server {
+
+// The configuration's files, read again.
+struct Reread {
+  ClusterConfig config;
+  std::vector<std::string> warnings;
+};
 
 struct ServerOptions {
   std::string state_dir;                  // journal, archive, keys: private to the owner
   std::string socket;                     // unix socket for everybody on this machine
   std::string tcp_host = "127.0.0.1";     // loopback only, until there is TLS
   std::optional<std::uint16_t> tcp_port;  // for kubectl; 0: any, written to <state_dir>/port
-  ClusterConfig config;    // becomes Configured if it differs from what the journal says
-  std::string ready_file;  // created when it answers; empty: none
+  ClusterConfig config;  // becomes Configured if it differs from what the journal says
+  std::function<Result<Reread>()> reread;  // for `scontrol reconfigure`; empty: there are no files
+  std::string ready_file;                  // created when it answers; empty: none
   std::optional<std::uint64_t> compact_after;  // events between snapshots; absent: the default
 };
 

@@ -68,6 +68,42 @@ void decide(Core& core, const Identity& who, slurm::Answer plan, const Answer& a
   }
 }
 
+slurm::Said refusal(const std::string& why) {
+  return {"", "slurm_reconfigure error: " + why + "\n", 1};
+}
+
+void reconfigured(Door& door, const slurm::Said& said, bool nodes_differ, const Answer& answer,
+                  const Reply& decided, std::uint64_t sequence) {
+  if (decided.error) return reply(answer, refusal(decided.error->message), sequence);
+  // What a node offers is decided when its agent reports: each comes again.
+  if (nodes_differ) door.agents.disconnect_all();
+  reply(answer, said, sequence);
+}
+
+// Loop thread. Files are read for operators only; the core says so to everybody else.
+void reconfigure(Door& door, const Identity& who, const Answer& answer) {
+  const ClusterConfig& now = door.core.state().config;
+  Reread next{now, {}};
+  slurm::Said said;
+  if (who.operator_) {
+    if (!door.reread)
+      return reply(answer, refusal("the cluster was started without --config: there are no files"),
+                   0);
+    auto reread = door.reread();
+    if (!reread.ok()) return reply(answer, refusal(reread.error().message), 0);
+    next = std::move(*reread);
+    const auto notes = slurm::change_notes(now, next.config);
+    if (!notes.ok()) return reply(answer, refusal(notes.error().message), 0);
+    for (const std::string& note : *notes) said.out += note + "\n";
+    for (const std::string& warning : next.warnings) said.err += warning + "\n";
+  }
+  const bool nodes_differ = next.config.nodes != now.nodes;
+  door.core.put(who, Configure{"", std::move(next.config)},
+                [&door, said, nodes_differ, answer](const Reply& decided, std::uint64_t sequence) {
+                  reconfigured(door, said, nodes_differ, answer, decided, sequence);
+                });
+}
+
 void run_command(Door& door, const Identity& who, const slurm::Ask& ask, std::uint64_t at_least,
                  const Answer& answer) {
   door.reader.ask(at_least, [&door, who, ask, answer](const View& view) {
@@ -82,6 +118,8 @@ void run_command(Door& door, const Identity& who, const slurm::Ask& ask, std::ui
       plan.said.err += "phalanx: the archive of finished jobs is incomplete: " + problem + "\n";
       plan.said.code = std::max(plan.said.code, 1);
     }
+    if (plan.reconfigure)
+      return door.loop.post([&door, who, answer] { reconfigure(door, who, answer); });
     if (plan.inputs.empty()) return reply(answer, plan.said, view.state.sequence);
     door.loop.post([&door, who, answer, plan = std::move(plan)]() mutable {
       decide(door.core, who, std::move(plan), answer);

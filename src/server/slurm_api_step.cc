@@ -57,6 +57,9 @@ Result<slurm::StepReply> granted(Door& door, const Reply& reply, const slurm::St
   if (w->array_number != 0) out.array_index = w->array_index;
   out.tasks = static_cast<std::uint32_t>(reply.step->tasks);
   out.restarts = w->restarts;
+  out.kill_on_bad_exit = state.config.kill_on_bad_exit;
+  out.wait_seconds =
+      static_cast<std::uint32_t>(std::chrono::floor<seconds>(state.config.wait_time).count());
   out.job_name = w->spec->name;
   out.user = w->spec->owner.user;
   for (const StepShare& share : reply.step->shares)

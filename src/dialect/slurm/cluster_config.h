@@ -4,8 +4,10 @@
 // before.
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "dialect/slurm/conf.h"
 #include "dialect/slurm/conf_gres.h"
 #include "model/config.h"
@@ -16,5 +18,10 @@ namespace phalanx::slurm {
 // for and this version does not do, where the readers cannot know it.
 Parsed<ClusterConfig> cluster_config(const SlurmConf& conf,
                                      const std::vector<NodeInventory>& inventories);
+
+// What people should know when `after` takes the place of `before` while work runs: one sentence
+// each. An error: this cannot change at run time.
+Result<std::vector<std::string>> change_notes(const ClusterConfig& before,
+                                              const ClusterConfig& after);
 
 }  // namespace phalanx::slurm

@@ -74,6 +74,64 @@ TEST(ClusterConfig, TimersPolicyAndWhatIsShown) {
   EXPECT_NE(std::ranges::find(lab.value.shown, shown), lab.value.shown.end());
 }
 
+TEST(ClusterConfig, NodesThatTheFilesKeepBack) {
+  const auto lab = translate(
+      "GresTypes=gpu\nNodeName=a State=DRAIN Reason=fans\nNodeName=b State=DOWN\n"
+      "NodeName=c State=FUTURE\nNodeName=d State=UNKNOWN\nNodeName=e Gres=gpu:2\n"
+      "PartitionName=p Nodes=ALL\n",
+      "NodeName=e Name=gpu File=/dev/nvidia0\n");
+  const std::vector<NodeStanding> expected = {
+      {"a", Standing::drain, "fans"},
+      {"b", Standing::drain, "State=DOWN in slurm.conf"},
+      {"c", Standing::future, ""},
+      {"e", Standing::drain, "gres/gpu count reported lower than configured (1 < 2)"}};
+  EXPECT_EQ(lab.value.standings, expected);
+  EXPECT_TRUE(lab.ok());
+}
+
+TEST(ClusterConfig, WhatTheFilesAskForInVainIsTold) {
+  const struct {
+    const char* text;
+    const char* told;
+  } cases[] = {
+      {"NodeName=a\nPartitionName=p Nodes=a OverSubscribe=FORCE\n",
+       "partition p: CPUs and GPUs are never shared; OverSubscribe=NO is what happens"},
+      {"NodeName=a\nPartitionName=p Nodes=a Exclusive=USER\n",
+       "partition p: Phalanx does not act upon Exclusive=USER or TOPO; NODE keeps all other jobs "
+       "off"},
+      {"NodeName=a\nPartitionName=p Nodes=a ReqResv=YES\n",
+       "partition p: ReqResv=YES, and there are no reservations yet: it is INACTIVE"},
+      {"NodeName=a\nPartitionName=p\n", "no partition has node a: no work can start there"},
+      {"GresTypes=gpu,mps\nNodeName=a Gres=mps:100\nPartitionName=p Nodes=a\n",
+       "Gres=mps: only GPUs are offered"},
+      {"NodeName=a CoresPerSocket=2 ThreadsPerCore=2\nPartitionName=p Nodes=a\n",
+       "CR_Core: CPUs are given one by one, not whole cores; CPUs=<number of cores> gives cores"},
+      {"NodeName=a State=CLOUD\nPartitionName=p Nodes=a\n",
+       "State=CLOUD: no program starts nodes here; they are used when they join"},
+      {"SelectTypeParameters=CR_Socket,CR_LLN\nNodeName=a\nPartitionName=p Nodes=a\n",
+       "SelectTypeParameters: Phalanx does not act upon CR_Socket, CR_LLN"},
+  };
+  for (const auto& c : cases) {
+    const auto lab = translate(c.text);
+    ASSERT_EQ(lab.diagnostics.size(), 1U) << c.text;
+    EXPECT_EQ(lab.diagnostics.front().message, c.told);
+    EXPECT_GT(lab.diagnostics.front().at.line, 0) << c.text;
+  }
+}
+
+TEST(ClusterConfig, AChangeAtRunTimeSaysWhatItDoesNotDo) {
+  const auto before = translate("ClusterName=c\nNodeName=a,b\nPartitionName=p Nodes=a\n").value;
+  const auto after = translate("ClusterName=c\nNodeName=a,c\nPartitionName=q Nodes=a\n").value;
+  EXPECT_EQ(change_notes(before, before).value(), std::vector<std::string>{});
+  const std::vector<std::string> expected = {
+      "node b is not configured any more: what runs there goes on, and nothing new starts",
+      "node c is new: it is used when its agent joins",
+      "partition p is not configured any more: jobs that wait for it wait until it is back or they "
+      "are cancelled"};
+  EXPECT_EQ(change_notes(before, after).value(), expected);
+  EXPECT_FALSE(change_notes(before, translate("ClusterName=d\nNodeName=a\n").value).ok());
+}
+
 TEST(ClusterConfig, ATimeoutOfZeroIsNever) {
   const auto lab = translate("SlurmdTimeout=0\nMinJobAge=0\nNodeName=a\nPartitionName=p Nodes=a\n");
   EXPECT_GT(lab.value.timers.node_timeout, hours(24 * 365));

@@ -79,18 +79,6 @@ Status set_enforce_limits(SlurmConf& conf, std::string_view text) {
   return {};
 }
 
-Status set_dependency(SlurmConf& conf, std::string_view text) {
-  for (const ConfOption& o : split_options(text))
-    if (iequals(o.name, "kill_invalid_depend")) conf.kill_invalid_depend = true;
-  return {};
-}
-
-Status set_slurmd_parameters(SlurmConf& conf, std::string_view text) {
-  for (const ConfOption& o : split_options(text))
-    if (iequals(o.name, "config_overrides")) conf.config_overrides = true;
-  return {};
-}
-
 Status set_scron(SlurmConf& conf, std::string_view text) {
   conf.scron = std::ranges::any_of(parse_words(text),
                                    [](const std::string& w) { return iequals(w, "enable"); });
@@ -104,7 +92,6 @@ const Binding<SlurmConf> kConf[] = {
     {"AccountingStorageTRES", &SlurmConf::accounting_tres},
     {"ClusterName", &SlurmConf::cluster_name},
     {"DefCpuPerGPU", &SlurmConf::def_cpu_per_gpu},
-    {"DependencyParameters", set_dependency},
     {"DisableRootJobs", &SlurmConf::disable_root_jobs},
     {"EnforcePartLimits", set_enforce_limits},
     {"FirstJobId", &SlurmConf::first_job_id},
@@ -134,7 +121,7 @@ const Binding<SlurmConf> kConf[] = {
     {"RequeueExit", &SlurmConf::requeue_exit},
     {"RequeueExitHold", &SlurmConf::requeue_exit_hold},
     {"ReturnToService", &SlurmConf::return_to_service},
-    {"SchedulerParameters", set_dependency},
+    {"SchedulerParameters", accept_text},
     {"SchedulerType", set_scheduler},
     {"ScronParameters", set_scron},
     {"SelectType", set_select_type},
@@ -142,7 +129,7 @@ const Binding<SlurmConf> kConf[] = {
     {"SlurmctldAddr", &SlurmConf::controller_addr},
     {"SlurmctldHost", add_controller},
     {"SlurmctldParameters", accept_text},
-    {"SlurmdParameters", set_slurmd_parameters},
+    {"SlurmdParameters", accept_text},
     {"TmpFS", &SlurmConf::tmp_fs},
     {"TopologyPlugin", &SlurmConf::topology_plugin},
 };
@@ -244,7 +231,7 @@ Status store_global(ConfDraft& draft, const ConfKey& key, std::string_view value
 
 bool may_repeat(std::string_view key) {
   for (std::string_view name :
-       {"SlurmctldHost", "Prolog", "Epilog", "PrologSlurmctld", "EpilogSlurmctld"})
+       {"SlurmctldHost", "Prolog", "Epilog", "PrologSlurmctld", "EpilogSlurmctld", "PowerAction"})
     if (key == name) return true;
   return false;
 }
@@ -289,6 +276,7 @@ void read_record(ConfDraft& draft, const ConfRecord& record) {
     const std::optional<ConfSection> section = section_opened_by(record.pairs[i].key);
     if (!section) {
       read_global(draft, record.pairs[i]);
+      if (iequals(record.pairs[i].key, "PowerAction")) return;  // what follows describes it
       continue;
     }
     const ConfRecord rest{
@@ -321,6 +309,17 @@ void join_old_hosts(ConfDraft& draft) {
   }
 }
 
+void warn_of_backups(ConfDraft& draft) {
+  const SlurmConf& conf = draft.out.value;
+  for (std::size_t i = 1; i < conf.controllers.size(); ++i) {
+    Position at;
+    for (const ConfPair& pair : conf.raw)
+      if (pair.key == "SlurmctldHost" || pair.key == "BackupController") at = pair.at;
+    warn(draft.out.diagnostics, at,
+         format("there are no backup controllers; {} is not used", conf.controllers[i].name));
+  }
+}
+
 void check_globals(ConfDraft& draft, const std::string& file) {
   SlurmConf& conf = draft.out.value;
   const Position at{file, 0, 0};
@@ -334,13 +333,9 @@ void check_globals(ConfDraft& draft, const std::string& file) {
         at, "FirstJobId must be at least 1 and at most MaxJobId, which is at most 67108863");
   if (conf.max_array_size > kMaxArraySize)
     draft.out.error(at, format("MaxArraySize is at most {}", kMaxArraySize));
+  warn_of_backups(draft);
   if (conf.whole_nodes) conf.select.unit = SelectUnit::Node;
   if (conf.whole_nodes && !given("SelectTypeParameters")) conf.select.memory = false;
-  if (conf.preempt_type != PreemptType::None && conf.preempt.mode == PreemptMode::Off)
-    warn(draft.out.diagnostics, at,
-         "PreemptType is set but PreemptMode is OFF; set PreemptMode=REQUEUE or CANCEL to preempt");
-  if (conf.preempt.mode == PreemptMode::Suspend && !conf.preempt.gang)
-    warn(draft.out.diagnostics, at, "PreemptMode=SUSPEND needs GANG: PreemptMode=SUSPEND,GANG");
 }
 
 }  // namespace
@@ -352,12 +347,14 @@ const ConfKey* accept(std::vector<Diagnostic>& to, ConfSection section, const Co
     return nullptr;
   }
   const std::string note = key->note.empty() ? "" : format("; {}", key->note);
+  if (!key->same_as.empty()) key = find_key(section, key->same_as);
   switch (key->handling) {
     case KeyHandling::Kept:
-      return nullptr;
+      return pair.value.empty() ? nullptr : key;
     case KeyHandling::NotYet:
-      warn(to, pair.at, format("Phalanx does not act upon {}{}", key->name, note));
-      return nullptr;
+      if (!asks_for_nothing(section, key->name, pair.value))
+        warn(to, pair.at, format("Phalanx does not act upon {}{}", key->name, note));
+      return pair.value.empty() ? nullptr : key;
     case KeyHandling::Removed:
       warn(to, pair.at,
            format("{} was removed in Slurm {} and has no effect{}", key->name, key->removed, note));
@@ -365,7 +362,6 @@ const ConfKey* accept(std::vector<Diagnostic>& to, ConfSection section, const Co
     case KeyHandling::Acted:
       break;
   }
-  if (!key->same_as.empty()) key = find_key(section, key->same_as);
   if (!pair.value.empty() || key->name == "Nodes") return key;
   for (std::string_view required : {"ClusterName", "SlurmctldHost", "NodeName", "PartitionName",
                                     "NodeSet", "DownNodes", "SwitchName", "BlockName", "Name"})
@@ -387,8 +383,30 @@ void warn(std::vector<Diagnostic>& to, Position at, std::string message) {
   to.push_back({Diagnostic::Severity::Warning, std::move(at), std::move(message)});
 }
 
-void make_printable(std::vector<Diagnostic>& diagnostics) {
+// The same warning for many lines is told once, for the first.
+void fold(std::vector<Diagnostic>& diagnostics) {
+  std::map<std::pair<std::string, std::string>, std::pair<std::size_t, std::size_t>> first;
+  std::vector<Diagnostic> out;
+  for (Diagnostic& d : diagnostics) {
+    if (d.severity == Diagnostic::Severity::Warning) {
+      const auto [it, fresh] =
+          first.try_emplace({d.at.file, d.message}, std::pair{out.size(), std::size_t{0}});
+      if (!fresh) {
+        ++it->second.second;
+        continue;
+      }
+    }
+    out.push_back(std::move(d));
+  }
+  for (const auto& [text, seen] : first)
+    if (const auto& [index, more] = seen; more > 0)
+      out[index].message += format(" (and so in {} more {})", more, more == 1 ? "place" : "places");
+  diagnostics = std::move(out);
+}
+
+void finish_messages(std::vector<Diagnostic>& diagnostics) {
   for (Diagnostic& d : diagnostics) d.message = printable(d.message);
+  fold(diagnostics);
 }
 
 Parsed<SlurmConf> read_conf(const ConfSource& source, const ReadFile& read) {
@@ -399,7 +417,7 @@ Parsed<SlurmConf> read_conf(const ConfSource& source, const ReadFile& read) {
   join_old_hosts(draft);
   check_globals(draft, source.path);
   resolve(draft);
-  make_printable(draft.out.diagnostics);
+  finish_messages(draft.out.diagnostics);
   return std::move(draft.out);
 }
 

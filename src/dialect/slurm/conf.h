@@ -134,7 +134,7 @@ enum class PreemptType { None, PartitionPriority, Qos };
 enum class EnforceLimits { No, Any, All };
 
 struct PriorityConf {
-  bool multifactor = false;
+  bool multifactor = true;  // as since 23.11; with all weights 0 it is priority/basic
   std::int64_t age = 0, assoc = 0, fairshare = 0, job_size = 0, partition = 0, qos = 0;  // weights
   std::vector<TresWeight> tres;
   Duration decay_half_life = hours(24 * 7);  // zero: usage never decays
@@ -193,8 +193,6 @@ struct SlurmConf {
   bool job_file_append = false;
   bool kill_on_bad_exit = false;
   bool disable_root_jobs = false;
-  bool kill_invalid_depend = false;  // from DependencyParameters or SchedulerParameters
-  bool config_overrides = false;     // SlurmdParameters: believe slurm.conf, not the node
   bool scron = false;
   bool backfill = true;
   bool whole_nodes = false;  // SelectType=select/linear

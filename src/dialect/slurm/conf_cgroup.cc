@@ -44,7 +44,7 @@ Parsed<CgroupConf> read_cgroup_conf(const ConfSource& source, const ReadFile& re
       if (const Status status = store(out.value, *binding, key->kind, pair.value); !status)
         bad_value(out.diagnostics, pair, status.error().message);
     }
-  make_printable(out.diagnostics);
+  finish_messages(out.diagnostics);
   return out;
 }
 

@@ -1,5 +1,5 @@
 // Inside the reader of slurm.conf: what is known while the file is being read, and the steps that
-// fill it. Only conf*.cc include this.
+// fill it. Only conf*.cc and cluster_config.cc include this.
 #pragma once
 
 #include <map>
@@ -52,8 +52,9 @@ const ConfKey* accept(std::vector<Diagnostic>& to, ConfSection section, const Co
 // "Key=value: why", at the key.
 void bad_value(std::vector<Diagnostic>& to, const ConfPair& pair, std::string_view why);
 void warn(std::vector<Diagnostic>& to, Position at, std::string message);
-// The last step of every reader: messages quote what the file says, which may be anything.
-void make_printable(std::vector<Diagnostic>& diagnostics);
+// The last step of every reader: messages quote what the file says, which may be anything; what
+// many lines have in common is told once.
+void finish_messages(std::vector<Diagnostic>& diagnostics);
 
 Result<NodeState> parse_node_state(std::string_view text);
 

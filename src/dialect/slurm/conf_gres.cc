@@ -88,6 +88,8 @@ class GresReader {
       if (key == nullptr) continue;
       if (const Status status = store_gres(draft, key->name, pair.value); !status)
         bad_value(out_.diagnostics, pair, status.error().message);
+      else
+        check_value(*key, pair);
     }
     for (std::size_t i = before; i < out_.diagnostics.size(); ++i)
       if (out_.diagnostics[i].severity == Diagnostic::Severity::Error) return;
@@ -103,7 +105,7 @@ class GresReader {
             "AutoDetect=nvml");
     first.insert(first.end(), out_.diagnostics.begin(), out_.diagnostics.end());
     out_.diagnostics = std::move(first);
-    make_printable(out_.diagnostics);
+    finish_messages(out_.diagnostics);
     return std::move(out_);
   }
 
@@ -136,17 +138,17 @@ class GresReader {
                                  devices));
       return;
     }
-    check_flags(line);
     out_.value.lines.push_back(std::move(line));
   }
 
-  void check_flags(const GresLine& line) {
-    constexpr std::string_view known[] = {"CountOnly",      "one_sharing", "all_sharing",
-                                          "nvidia_gpu_env", "amd_gpu_env", "intel_gpu_env",
-                                          "opencl_env",     "no_gpu_env",  "explicit"};
-    for (const std::string& flag : line.flags)
-      if (std::ranges::none_of(known, [&](std::string_view k) { return iequals(k, flag); }))
-        warn(out_.diagnostics, line.at, format("Phalanx does not act upon Flags={}", flag));
+  void check_value(const ConfKey& key, const ConfPair& pair) {
+    if (key.name == "Name" && !iequals(pair.value, "gpu"))
+      warn(out_.diagnostics, pair.at, format("Name={}: only GPUs are offered", pair.value));
+    constexpr std::string_view done[] = {"nvml", "nvidia", "off", "none"};
+    if (key.name == "AutoDetect" &&
+        std::ranges::none_of(done, [&](std::string_view d) { return iequals(d, pair.value); }))
+      warn(out_.diagnostics, pair.at,
+           format("AutoDetect={}: GPUs are found by NVML, and no others", pair.value));
   }
 
   [[nodiscard]] bool detected(const GresLine& line) const {
@@ -187,7 +189,7 @@ class Merger {
       out_.error(node.at, format("gres.conf describes more than {} devices in all", kMaxDevices));
       break;
     }
-    make_printable(out_.diagnostics);
+    finish_messages(out_.diagnostics);
     return std::move(out_);
   }
 

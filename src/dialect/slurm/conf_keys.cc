@@ -36,62 +36,135 @@ constexpr ConfKey kFrontend[] = {
     {"State", Text, Kept, kFrontEnds, "", "25.05"},
 };
 
+constexpr std::string_view kNoTopology = "nodes are chosen without regard to switches";
 constexpr ConfKey kSwitch[] = {
     {"LinkSpeed", Number, Kept, "Slurm does not use it either"},
-    {"Nodes", Hosts, Acted},
-    {"SwitchName", Text, Acted},
-    {"Switches", Hosts, Acted},
+    {"Nodes", Hosts, NotYet, kNoTopology},
+    {"SwitchName", Text, NotYet, kNoTopology},
+    {"Switches", Hosts, NotYet, kNoTopology},
 };
 
 constexpr ConfKey kBlock[] = {
-    {"BlockName", Text, Acted, "", "23.11"},
-    {"BlockSizes", List, Acted, "", "23.11"},
-    {"Nodes", Hosts, Acted, "", "23.11"},
+    {"BlockName", Text, NotYet, kNoTopology, "23.11"},
+    {"BlockSizes", List, NotYet, kNoTopology, "23.11"},
+    {"Nodes", Hosts, NotYet, kNoTopology, "23.11"},
 };
 
 constexpr ConfKey kGres[] = {
-    {"AutoDetect", Text, Acted}, {"CPUs", Text, Acted, "", "", "19.05", "Cores"},
-    {"Cores", Text, Acted},      {"Count", Number, Acted},
-    {"File", Hosts, Acted},      {"Files", Hosts, Acted, "", "", "", "File"},
-    {"Flags", List, Acted},      {"Link", List, Acted, "", "", "", "Links"},
-    {"Links", List, Acted},      {"MultipleFiles", Hosts, Acted},
-    {"Name", Text, Acted},       {"NodeName", Hosts, Acted},
+    {"AutoDetect", Text, Acted},
+    {"CPUs", Text, NotYet, "", "", "19.05", "Cores"},
+    {"Cores", Text, NotYet},
+    {"Count", Number, Acted},
+    {"File", Hosts, Acted},
+    {"Files", Hosts, Acted, "", "", "", "File"},
+    {"Flags", List, NotYet},
+    {"Link", List, NotYet, "", "", "", "Links"},
+    {"Links", List, NotYet},
+    {"MultipleFiles", Hosts, NotYet, "slices of a GPU are not offered yet"},
+    {"Name", Text, Acted},
+    {"NodeName", Hosts, Acted},
     {"Type", Text, Acted},
 };
 
-constexpr std::string_view kOneLayout = "Phalanx uses cgroup v2 below its own unit";
+constexpr std::string_view kOneLayout = "Phalanx uses the control groups that it finds";
 constexpr std::string_view kOldKmem = "kernel memory is part of memory in cgroup v2";
 constexpr ConfKey kCgroup[] = {
     {"AllowedDevicesFile", Path, Removed, "devices that belong to no GPU are always allowed", "",
      "22.05"},
     {"AllowedKmemSpace", Number, Kept, kOldKmem, "", "24.05"},
-    {"AllowedRAMSpace", Text, Acted},
-    {"AllowedSwapSpace", Text, Acted},
-    {"CgroupAutomount", YesNo, Kept, kOneLayout, "", "23.02"},
+    {"AllowedRAMSpace", Text, NotYet},
+    {"AllowedSwapSpace", Text, NotYet},
+    {"CgroupAutomount", YesNo, Kept, kOneLayout, "", "23.11"},
     {"CgroupMountpoint", Path, Kept, kOneLayout},
     {"CgroupPlugin", Text, Kept, kOneLayout},
     {"CgroupReleaseAgentDir", Path, Removed, kOneLayout, "", "17.11"},
-    {"CgroupSlice", Text, Kept, kOneLayout, "24.11"},
-    {"ConstrainCores", YesNo, Acted},
-    {"ConstrainDevices", YesNo, Acted},
+    {"CgroupSlice", Text, Kept, kOneLayout, "25.11"},
+    {"ConstrainCores", YesNo, Kept, "jobs are always fenced, where control groups can be had"},
+    {"ConstrainDevices", YesNo, Kept, "jobs are always fenced, where control groups can be had"},
     {"ConstrainKmemSpace", YesNo, Kept, kOldKmem, "", "24.05"},
-    {"ConstrainRAMSpace", YesNo, Acted},
-    {"ConstrainSwapSpace", YesNo, Acted},
+    {"ConstrainRAMSpace", YesNo, Kept, "jobs are always fenced, where control groups can be had"},
+    {"ConstrainSwapSpace", YesNo, NotYet},
     {"EnableControllers", YesNo, Kept, kOneLayout, "23.02"},
-    {"EnableExtraControllers", List, Kept, kOneLayout, "23.11"},
+    {"EnableExtraControllers", List, Kept, kOneLayout, "25.05"},
     {"IgnoreSystemd", YesNo, Kept, kOneLayout},
     {"IgnoreSystemdOnFailure", YesNo, Kept, kOneLayout},
     {"MaxKmemPercent", Text, Kept, kOldKmem, "", "24.05"},
-    {"MaxRAMPercent", Text, Acted},
-    {"MaxSwapPercent", Text, Acted},
+    {"MaxRAMPercent", Text, NotYet},
+    {"MaxSwapPercent", Text, NotYet},
     {"MemoryLimitEnforcement", YesNo, Removed, "cgroups enforce memory", "", "20.11"},
     {"MemoryLimitThreshold", Text, Removed, "cgroups enforce memory", "", "20.11"},
     {"MemorySwappiness", Number, Kept, "cgroup v2 has no swappiness of its own"},
     {"MinKmemSpace", Megabytes, Kept, kOldKmem, "", "24.05"},
-    {"MinRAMSpace", Megabytes, Acted},
-    {"SignalChildrenProcesses", YesNo, Acted, "", "24.05"},
+    {"MinRAMSpace", Megabytes, NotYet},
+    {"SignalChildrenProcesses", YesNo, NotYet, "", "24.05"},
     {"SystemdTimeout", Number, Kept, kOneLayout, "23.11"},
     {"TaskAffinity", YesNo, Removed, "tasks are bound by --cpu-bind", "", "21.08"},
+};
+
+// Values of keys that Phalanx does not act upon which ask for nothing more than what it does.
+struct Nothing {
+  ConfSection section;
+  std::string_view key;
+  std::string_view values;  // by blanks
+};
+constexpr Nothing kNothing[] = {
+    {ConfSection::Global, "AccountingStorageEnforce", "none 0"},
+    {ConfSection::Global, "AllowSpecResourcesUsage", "0 NO"},
+    {ConfSection::Global, "BurstBufferType", "burst_buffer/none"},
+    {ConfSection::Global, "CompleteWait", "0"},
+    {ConfSection::Global, "DefCpuPerGPU", "0"},
+    {ConfSection::Global, "FairShareDampeningFactor", "1"},
+    {ConfSection::Global, "HealthCheckInterval", "0"},
+    {ConfSection::Global, "InactiveLimit", "0"},
+    {ConfSection::Global, "JobContainerType", "job_container/none"},
+    {ConfSection::Global, "MCSPlugin", "mcs/none"},
+    {ConfSection::Global, "MaxMemPerCPU", "0 UNLIMITED"},
+    {ConfSection::Global, "MpiDefault", "none"},
+    {ConfSection::Global, "PreemptExemptTime", "-1 0"},
+    {ConfSection::Global, "PreemptMode", "OFF"},
+    {ConfSection::Global, "PreemptType", "preempt/none"},
+    {ConfSection::Global, "PriorityFavorSmall", "NO 0"},
+    {ConfSection::Global, "PriorityUsageResetPeriod", "NONE"},
+    {ConfSection::Global, "PriorityWeightAssoc", "0"},
+    {ConfSection::Global, "PriorityWeightFairshare", "0"},
+    {ConfSection::Global, "PriorityWeightJobSize", "0"},
+    {ConfSection::Global, "PriorityWeightQOS", "0"},
+    {ConfSection::Global, "PrivateData", "none"},
+    {ConfSection::Global, "PropagatePrioProcess", "0"},
+    {ConfSection::Global, "PropagateResourceLimits", "ALL"},
+    {ConfSection::Global, "PropagateResourceLimitsExcept", "NONE"},
+    {ConfSection::Global, "ResvOverRun", "0"},
+    {ConfSection::Global, "ReturnToService", "2"},
+    {ConfSection::Global, "SuspendTime", "-1 INFINITE"},
+    {ConfSection::Global, "TmpFS", "/tmp"},
+    {ConfSection::Global, "TopologyPlugin", "topology/default topology/flat topology/none"},
+    {ConfSection::Global, "TrackWCKey", "NO 0"},
+    {ConfSection::Global, "UsePAM", "NO 0"},
+    {ConfSection::Global, "VSizeFactor", "0"},
+    {ConfSection::Node, "TmpDisk", "0"},
+    {ConfSection::Partition, "AllocNodes", "ALL"},
+    {ConfSection::Partition, "Alternate", "NONE"},
+    {ConfSection::Partition, "ExclusiveTopo", "NO 0"},
+    {ConfSection::Partition, "ExclusiveUser", "NO 0"},
+    {ConfSection::Partition, "GraceTime", "0"},
+    {ConfSection::Partition, "LLN", "NO 0"},
+    {ConfSection::Partition, "MaxCPUsPerNode", "UNLIMITED"},
+    {ConfSection::Partition, "MaxCPUsPerSocket", "UNLIMITED"},
+    {ConfSection::Partition, "MaxMemPerCPU", "0 UNLIMITED"},
+    {ConfSection::Partition, "OverTimeLimit", "0"},
+    {ConfSection::Partition, "PowerDownOnIdle", "NO 0"},
+    {ConfSection::Partition, "PreemptMode", "OFF"},
+    {ConfSection::Partition, "QOS", "N/A"},
+    {ConfSection::Partition, "SelectTypeParameters", "NONE"},
+    {ConfSection::Partition, "SuspendTime", "-1 INFINITE"},
+    {ConfSection::Gres, "Flags", "CountOnly nvidia_gpu_env"},
+    {ConfSection::Cgroup, "AllowedRAMSpace", "100"},
+    {ConfSection::Cgroup, "AllowedSwapSpace", "0"},
+    {ConfSection::Cgroup, "ConstrainSwapSpace", "YES"},
+    {ConfSection::Cgroup, "MaxRAMPercent", "100"},
+    {ConfSection::Cgroup, "MaxSwapPercent", "100"},
+    {ConfSection::Cgroup, "MinRAMSpace", "30"},
+    {ConfSection::Cgroup, "SignalChildrenProcesses", "NO 0"},
 };
 
 struct Parameter {
@@ -102,7 +175,6 @@ struct Parameter {
 // Every other option is accepted with a warning. Those kept silently tune loops, queues and
 // connections that Phalanx does not have.
 constexpr Parameter kParameters[] = {
-    {"SchedulerParameters", "kill_invalid_depend", Acted},
     {"SchedulerParameters", "enable_hetero_steps", Kept},
     {"SchedulerParameters", "enable_job_state_cache", Kept},
     {"SchedulerParameters", "Ignore_NUMA", Kept},
@@ -140,7 +212,6 @@ constexpr Parameter kParameters[] = {
     {"SlurmctldParameters", "rl_log_freq", Kept},
     {"SlurmctldParameters", "max_dbd_msg_action", Kept},
     {"SlurmctldParameters", "enable_stepmgr", Kept},
-    {"SlurmdParameters", "config_overrides", Acted},
     {"SlurmdParameters", "contain_spank", Kept},
     {"SlurmdParameters", "conmgr_max_connections", Kept},
     {"SlurmdParameters", "conmgr_threads", Kept},
@@ -235,6 +306,14 @@ std::string unknown_key_message(ConfSection section, std::string_view name) {
   std::string message = format("{} is not a key of {}", name, section_title(section));
   if (const auto near = nearest(name, names)) return message + format("; did you mean {}?", *near);
   return message + "; remove it or put # before it";
+}
+
+bool asks_for_nothing(ConfSection section, std::string_view key, std::string_view value) {
+  return std::ranges::any_of(kNothing, [&](const Nothing& row) {
+    return row.section == section && row.key == key &&
+           std::ranges::any_of(split_blanks(row.values),
+                               [&](std::string_view v) { return iequals(v, value); });
+  });
 }
 
 KeyHandling parameter_handling(std::string_view key, std::string_view option) {

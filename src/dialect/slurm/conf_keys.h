@@ -46,9 +46,9 @@ enum class ValueKind {
 };
 
 enum class KeyHandling {
-  Acted,    // read into a typed field
+  Acted,    // it changes the ClusterConfig that results, or is checked (conf_effect_test.cc)
   Kept,     // accepted silently: it has no meaning here, `note` says why
-  NotYet,   // accepted with a warning: Phalanx does not act upon it
+  NotYet,   // accepted with a warning, unless it asks for what happens anyway
   Removed,  // Slurm itself dropped it: accepted with a warning, `note` says what took its place
 };
 
@@ -76,6 +76,9 @@ std::optional<ConfSection> section_opened_by(std::string_view name);
 
 // "KillWiat is not a key of slurm.conf; did you mean KillWait?", or where the key would belong.
 std::string unknown_key_message(ConfSection section, std::string_view name);
+
+// The value asks for what happens here anyway, as PreemptType=preempt/none does: no warning.
+bool asks_for_nothing(ConfSection section, std::string_view key, std::string_view value);
 
 // Options inside SchedulerParameters, SlurmctldParameters and SlurmdParameters, by the name before
 // '='.

@@ -32,7 +32,7 @@ class TopologyReader {
     check_switches();
     first.insert(first.end(), out_.diagnostics.begin(), out_.diagnostics.end());
     out_.diagnostics = std::move(first);
-    make_printable(out_.diagnostics);
+    finish_messages(out_.diagnostics);
     return std::move(out_);
   }
 

@@ -89,6 +89,8 @@ TEST(Scontrol, Nodes) {
   EXPECT_TRUE(
       input<Drain>(w.ask("scontrol", {"update", "nodename=n1", "state=down", "reason=x"})).down);
   EXPECT_EQ(w.ask("scontrol", {"update", "nodename=n1", "state=odd"}).said.code, 1);
+  EXPECT_TRUE(w.ask("scontrol", {"reconfigure"}).reconfigure);
+  EXPECT_TRUE(w.ask("scontrol", {"reconfig"}).reconfigure);
 }
 
 TEST(Scontrol, HoldsAndRequeues) {

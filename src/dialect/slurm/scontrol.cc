@@ -34,6 +34,7 @@ constexpr std::string_view kUsage =
     "  requeue, requeuehold JOB …          start running jobs again, or hold them first\n"
     "  update JobId=ID TimeLimit=[+|-]TIME Priority=N Nice=N\n"
     "  update NodeName=NODES State=DRAIN|RESUME|DOWN|UNDRAIN Reason=TEXT\n"
+    "  reconfigure                         read slurm.conf and gres.conf again\n"
     "  show job|step|node|partition|config [NAME …]\n"
     "  show hostnames|hostlist|hostlistsorted [LIST]\n"
     "  ping, version\n";
@@ -80,6 +81,7 @@ Answer scontrol(const View& view, const Ask& ask) {
   if (is(verb, "ping", 2))
     return {{format("Slurmctld(primary) at {} is UP\n", view.state.config.name), "", 0}, {}, {}};
   if (is(verb, "help", 2)) return {{std::string(kUsage), "", 0}, {}, {}};
+  if (is(verb, "reconfigure", 3)) return {{}, {}, {}, true};
   return change(view, a.words);
 }
 

@@ -237,8 +237,8 @@ Answer change(const View& view, const std::vector<std::string>& words) {
   if (is(verb, "requeue", 3))
     return each_job(view, rest, [](const Target& t) { return Requeue{t, false}; });
   if (is(verb, "update", 3)) return update(view, rest);
-  for (const std::string_view later : {"suspend", "resume", "create", "delete", "reboot", "top",
-                                       "write", "reconfigure", "shutdown", "notify"})
+  for (const std::string_view later :
+       {"suspend", "resume", "create", "delete", "reboot", "top", "write", "shutdown", "notify"})
     if (is(verb, later, 3))
       return {failed("scontrol", format("{} is not available yet", later)), {}, {}};
   return {{"", format("invalid keyword: {}\n", printable(verb)), 1}, {}, {}};

@@ -36,7 +36,8 @@ std::string node_text(const Show& show, const Node& node) {
                 row.memory_taken_mb(), spec.sockets);
   out += format("\n   State={} ThreadsPerCore={} TmpDisk=0 Weight={} Owner=N/A MCS_label=N/A",
                 row.flagged(), spec.threads_per_core, spec.weight);
-  out += format("\n   Partitions={} ", partitions_of(show.view, spec.name));
+  if (const std::string names = partitions_of(show.view, spec.name); !names.empty())
+    out += format("\n   Partitions={} ", names);
   out += format("\n   BootTime=None SlurmdStartTime={}", show.moments.print(node.joined, "None"));
   out += "\n   CfgTRES=" + configured_tres(spec.cpus, row.memory_mb(), 0, gpus);
   out += "\n   AllocTRES=";
@@ -67,6 +68,8 @@ std::string time_or(Duration d, std::string_view none) {
 std::string default_memory(const Partition& p) {
   if (p.default_memory_per_cpu > 0)
     return format("DefMemPerCPU={}", to_mbytes(p.default_memory_per_cpu));
+  if (p.default_memory_per_gpu > 0)
+    return format("DefMemPerGPU={}", to_mbytes(p.default_memory_per_gpu));
   return "DefMemPerNode=" + (p.default_memory_per_node > 0
                                  ? std::to_string(to_mbytes(p.default_memory_per_node))
                                  : std::string("UNLIMITED"));
@@ -98,11 +101,9 @@ std::string partition_text(const Show& show, const Partition& p) {
                 list_or(p.allow_accounts, "ALL"), list_or(p.allow_qos, "ALL"));
   out += format("\n   AllocNodes=ALL Default={} QoS=N/A", yes(p.is_default));
   out += format("\n   DefaultTime={} DisableRootJobs={} ExclusiveUser=NO GraceTime=0 Hidden={}",
-                time_or(p.default_time, "NONE"), yes(!show.view.state.config.allow_root_jobs),
-                yes(p.hidden));
-  out += format("\n   MaxNodes={} MaxTime={} MinNodes={} LLN=NO MaxCPUsPerNode={}",
-                count_or(p.max_nodes, "UNLIMITED"), time_or(p.max_time, "UNLIMITED"), p.min_nodes,
-                count_or(p.max_cpus_per_node, "UNLIMITED"));
+                time_or(p.default_time, "NONE"), yes(!p.allow_root_jobs), yes(p.hidden));
+  out += format("\n   MaxNodes={} MaxTime={} MinNodes={} LLN=NO MaxCPUsPerNode=UNLIMITED",
+                count_or(p.max_nodes, "UNLIMITED"), time_or(p.max_time, "UNLIMITED"), p.min_nodes);
   out += "\n   Nodes=" + fold_hosts_sorted(p.nodes);
   out += format("\n   PriorityJobFactor={} PriorityTier={} RootOnly={} ReqResv=NO OverSubscribe={}",
                 p.priority_job_factor, p.priority_tier, yes(p.root_only),

@@ -45,9 +45,7 @@ std::string groups(Group g, When) {
 }
 std::string tier(Group g, When) { return number(g.partition->priority_tier); }
 std::string factor(Group g, When) { return number(g.partition->priority_job_factor); }
-std::string max_cpus(Group g, When) {
-  return g.partition->max_cpus_per_node == 0 ? "UNLIMITED" : number(g.partition->max_cpus_per_node);
-}
+std::string max_cpus(Group, When) { return "UNLIMITED"; }
 std::string off(Group, When) { return "OFF"; }
 std::string all(Group, When) { return "all"; }
 

@@ -12,6 +12,7 @@
 #include "dialect/slurm/client_wire.h"
 #include "dialect/slurm/cluster_config.h"
 #include "dialect/slurm/conf.h"
+#include "dialect/slurm/conf_cgroup.h"
 #include "dialect/slurm/environment.h"
 #include "dialect/slurm/grammar.h"
 #include "dialect/slurm/hostlist.h"

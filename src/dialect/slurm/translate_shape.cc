@@ -92,7 +92,7 @@ Result<std::vector<std::string>> hosts_of(const std::string& list) {
 
 std::int64_t up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
-Status nodes_and_tasks(const JobOptions& o, Shape& shape) {
+Status nodes_and_tasks(const Partition* partition, const JobOptions& o, Shape& shape) {
   TaskGroup& g = shape.group;
   const auto required = static_cast<std::int64_t>(g.required_nodes.size());
   const std::int64_t per_node = o.ntasks_per_node.value_or(0);
@@ -106,6 +106,8 @@ Status nodes_and_tasks(const JobOptions& o, Shape& shape) {
                  "--nodes "
                  "or shorten --nodelist",
                  required, g.nodes_max));
+  } else if (partition && !o.ntasks) {
+    g.nodes_min = partition->min_nodes;  // with --ntasks the planner spreads them
   }
   g.nodes_min = std::max({g.nodes_min, required, std::int64_t{1}});
   shape.tasks_given = o.ntasks.has_value() || per_node > 0;
@@ -187,14 +189,7 @@ Status gpus_of(const JobOptions& o, Shape& shape) {
 // --- memory
 // ---------------------------------------------------------------------------------------------
 
-bool memory_is_counted(const ClusterConfig& config) {
-  return std::any_of(config.shown.begin(), config.shown.end(), [](const auto& entry) {
-    return iequals(entry.first, "SelectTypeParameters") &&
-           to_lower(entry.second).find("memory") != std::string::npos;
-  });
-}
-
-Status memory_per_gpu(std::int64_t each, TaskGroup& g) {
+Status memory_per_gpu(std::int64_t each, TaskGroup& g, std::vector<std::string>& warnings) {
   if (!g.per_task.gpus.empty()) {
     g.per_task.memory = each * count_of(g.per_task.gpus);
   } else if (!g.per_node.gpus.empty()) {
@@ -202,8 +197,16 @@ Status memory_per_gpu(std::int64_t each, TaskGroup& g) {
   } else if (const std::int64_t all = count_of(g.gpus_in_all);
              all > 0 && g.nodes_min == g.nodes_max && all % g.nodes_min == 0) {
     g.per_node.memory = each * (all / g.nodes_min);
-  } else if (all == 1) {
-    g.per_node.memory = each;
+  } else if (all > 0) {
+    // Where they will be is not known before it is placed: one node may have all but one for each
+    // of the others.
+    const std::int64_t most = std::max<std::int64_t>(all - g.nodes_min + 1, 1);
+    g.per_node.memory = each * most;
+    if (most > 1)
+      warnings.push_back(
+          format("--mem-per-gpu with --gpus={} asks each node for the memory of {} GPUs; with "
+                 "--gpus-per-node it is exact",
+                 all, most));
   } else {
     return invalid(
         "--mem-per-gpu needs to know how many GPUs each node gives: use --gpus-per-node, "
@@ -213,7 +216,8 @@ Status memory_per_gpu(std::int64_t each, TaskGroup& g) {
 }
 
 Status memory_of(const ClusterConfig& config, const Partition* partition, const JobOptions& o,
-                 TaskGroup& g) {
+                 Shape& shape) {
+  TaskGroup& g = shape.group;
   const std::int64_t cpus = g.per_task.cpus.ceil();
   if (o.mem) {
     g.per_node.memory = *o.mem * kMebi;
@@ -222,13 +226,16 @@ Status memory_of(const ClusterConfig& config, const Partition* partition, const 
     g.per_task.memory = *o.mem_per_cpu * kMebi * cpus;
     g.all_memory = *o.mem_per_cpu == 0;
   } else if (o.mem_per_gpu) {
-    return memory_per_gpu(*o.mem_per_gpu * kMebi, g);
+    return memory_per_gpu(*o.mem_per_gpu * kMebi, g, shape.warnings);
   } else if (partition && partition->default_memory_per_cpu > 0) {
     g.per_task.memory = partition->default_memory_per_cpu * cpus;
   } else if (partition && partition->default_memory_per_node > 0) {
     g.per_node.memory = partition->default_memory_per_node;
+  } else if (partition && partition->default_memory_per_gpu > 0 && gpus_asked(g) > 0) {
+    std::vector<std::string> unasked;  // nobody asked for an amount that could be exact
+    TRY(memory_per_gpu(partition->default_memory_per_gpu, g, unasked));
   } else {
-    g.all_memory = memory_is_counted(config);
+    g.all_memory = config.count_memory;
   }
   return {};
 }
@@ -263,10 +270,10 @@ Result<Shape> translate_shape(const ClusterConfig& config, const Partition* part
   g.required_nodes = TRY(hosts_of(options.nodelist));
   g.excluded_nodes = TRY(hosts_of(options.exclude));
   g.constraint = TRY(constraint_of(options.constraint));
-  TRY(nodes_and_tasks(options, shape));
+  TRY(nodes_and_tasks(partition, options, shape));
   g.per_task.cpus = Quantity::of(options.cpus_per_task.value_or(1));
   TRY(gpus_of(options, shape));
-  TRY(memory_of(config, partition, options, g));
+  TRY(memory_of(config, partition, options, shape));
   g.exclusive = options.exclusive != Exclusive::No || (partition && partition->exclusive);
   if (options.exclusive != Exclusive::No && options.exclusive != Exclusive::Node)
     shape.warnings.push_back(

@@ -130,8 +130,22 @@ TEST(Translate, WhatMakesNoSenseIsRefusedWithTheReason) {
 TEST(Translate, MemoryThatNobodyAskedForIsAllOfTheNodeOnlyWhereMemoryIsCounted) {
   ClusterConfig config = cluster();
   EXPECT_FALSE(submit(request_of(""), config)->spec.groups.front().all_memory);
-  config.shown = {{"SelectTypeParameters", "CR_Core_Memory"}};
+  config.count_memory = true;
   EXPECT_TRUE(submit(request_of(""), config)->spec.groups.front().all_memory);
+}
+
+TEST(Translate, APartitionsDefaultsForNodesAndGpus) {
+  ClusterConfig config = cluster();
+  config.partitions.front().min_nodes = 2;
+  config.partitions.front().default_memory_per_gpu = kGibi;
+  const auto shape = [&](const std::string& options) {
+    return describe(submit(request_of(options), config)->spec.groups.front());
+  };
+  EXPECT_EQ(shape(""), "2 on 2-0");
+  EXPECT_EQ(shape("-N1"), "1 on 1-1");
+  EXPECT_EQ(shape("--gpus-per-node=4"), "2 on 2-0 node gpus 4 node mem 4096");
+  EXPECT_EQ(shape("--gpus=7"), "2 on 2-0 gpus 7 node mem 6144");
+  EXPECT_EQ(shape("--gpus-per-node=4 --mem=1G"), "2 on 2-0 node gpus 4 node mem 1024");
 }
 
 TEST(Translate, ConstraintsBecomeAlternatives) {

@@ -62,11 +62,13 @@ struct View {
 };
 
 // What a command comes to. Without inputs `said` is all; else they are decided in order, and
-// `finish` makes the text from the replies.
+// `finish` makes the text from the replies. With `reconfigure` the shell reads the configuration's
+// files again; that is all then.
 struct Answer {
   Said said;
   std::vector<InputKind> inputs;
   std::function<Said(Said said, std::span<const Reply> replies)> finish;
+  bool reconfigure = false;
 };
 
 Answer answer(const View& view, const Ask& ask);
