@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "place/place.h"
 #include "reconcile/reconcile.h"
 
 namespace phalanx::cluster {
@@ -37,15 +38,12 @@ Ended over(const Workload& w, End end, std::optional<Again> again) {
 
 std::vector<NodeId> avoided(const Workload& w) { return {w.avoid.begin(), w.avoid.end()}; }
 
-// A node of its partition that it does not avoid.
+// Whether all of it would fit on the nodes that it does not avoid, of those that may get new work.
 bool somewhere_else(const State& state, const Workload& w, const std::set<NodeId>& avoid) {
   const Partition* partition = find_partition(state.config, w.spec->partition);
   if (!partition) return false;
-  return std::any_of(partition->nodes.begin(), partition->nodes.end(),
-                     [&](const std::string& name) {
-                       const Node* node = find_node(state, name);
-                       return node && !avoid.contains(node->id);
-                     });
+  const place::Scope scope{partition, &avoid, partition->max_nodes};
+  return place::fit(place::Board::empty(state, false), scope, w.spec->groups.front()).has_value();
 }
 
 Again after_failed_launch(const State& state, const Workload& w, const Node& node,

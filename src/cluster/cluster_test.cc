@@ -130,6 +130,17 @@ void refuse(World& w, JobNumber number, int times) {
   }
 }
 
+// One of two nodes is left: too few for a gang of two, which must not wait for ever.
+TEST(Launch, AGangThatFitsNowhereElseTriesTheSameNodes) {
+  World w("n1:2 n2:2");
+  w.submit(gang(2));
+  refuse(w, 1, 1);
+  w.say("n2", 1, AttemptPhase::gone);
+  EXPECT_TRUE(w.work(1).avoid.empty());
+  w.now += minutes(10);
+  EXPECT_EQ(w.place(), 1U);
+}
+
 TEST(Launch, ThreeDifferentNodesHoldIt) {
   World w("n1:2 n2:2 n3:2 n4:2");
   w.submit(job("1"));

@@ -130,7 +130,7 @@ std::string sentence(const Reason& r, const std::string& other) {
     case ReasonCode::partition_time:
       return "asks for more time than its partition allows: " + r.detail;
     case ReasonCode::constraints:
-      return "no configured node can ever hold it: " + r.detail;
+      return "fits on no configured node: " + r.detail;
     case ReasonCode::nodes_unavailable:
       if (r.nodes.empty()) return "would fit, but " + r.detail;
       return fmt::format("would fit, but {} cannot be used now{}", nodes(), when(r));
