@@ -15,6 +15,7 @@ constexpr Duration kPauseFirst = milliseconds(100);
 constexpr Duration kPauseMost = seconds(5);
 constexpr Duration kPauseQuiet = seconds(2);
 constexpr Duration kHeartbeat = seconds(5);
+constexpr Duration kOverslept = seconds(11);  // two heartbeats have not been sent
 
 // The load of a minute, in thousandths, from "0.52 …".
 std::int64_t load_milli() {
@@ -63,7 +64,7 @@ void ControllerLink::opened(Result<std::shared_ptr<net::WebSocket>> socket) {
   socket_ = *socket;
   const std::weak_ptr alive = alive_;
   socket_->on_message([this, alive](const std::string& text, net::WebSocket::Kind) {
-    if (alive.expired()) return;
+    if (alive.expired() || overslept()) return;
     const auto order = codec::decode<Order>(text);
     if (order.ok())
       callbacks_.order(*order);
@@ -76,6 +77,8 @@ void ControllerLink::opened(Result<std::shared_ptr<net::WebSocket>> socket) {
   });
   pause_ = kPauseFirst;
   was_connected_ = true;
+  void_ = false;
+  awake_ = net::boottime_now();
   told_.clear();
   if (!step_key_) fetch_step_key();
   socket_->send(codec::encode(Report(callbacks_.greeting())));
@@ -106,7 +109,16 @@ void ControllerLink::send(const Report& report) {
   if (socket_) socket_->send(codec::encode(report));
 }
 
+bool ControllerLink::overslept() {
+  if (!socket_ || void_) return void_;
+  if (net::boottime_now() - awake_ < kOverslept) return false;
+  void_ = true;
+  socket_->close(1001, "the agent was stopped for a while: it comes again");
+  return true;
+}
+
 void ControllerLink::beat() {
+  if (!overslept()) awake_ = net::boottime_now();
   send(Heartbeat{load_milli(), free_memory()});
   heartbeat_ = loop_.after(kHeartbeat, [this] { beat(); });
 }

@@ -1,7 +1,8 @@
 // The agent's link to the controller: one WebSocket, opened again after a loss, at growing
 // distances (0.1 to 5 s). Each time it first says what `greeting` returns. What is sent while it is
 // down is dropped: the greeting says it again. The join token is read from its file at each
-// attempt.
+// attempt. An agent that was stopped for a while (SIGSTOP, a paused machine) obeys nothing that
+// came meanwhile, for others may have been told to do it since: it connects anew and asks.
 //
 // One thread; callbacks come from the loop, never from within a call.
 #pragma once
@@ -38,6 +39,7 @@ class ControllerLink {
   void lost(const std::string& why);
   void fetch_step_key();
   void beat();
+  bool overslept();
   [[nodiscard]] net::Headers authorization() const;
 
   net::Loop& loop_;
@@ -50,6 +52,8 @@ class ControllerLink {
   Duration pause_;
   std::string told_;  // the last reason on stderr: the same one is not repeated
   bool was_connected_ = false;
+  Duration awake_{};   // when it last was, by the clock that counts sleep
+  bool void_ = false;  // what still comes over this connection
   std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 
