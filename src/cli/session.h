@@ -19,8 +19,9 @@
 
 namespace phalanx::cli {
 
-// $PHALANX_SOCKET; else the first of $XDG_RUNTIME_DIR/phalanx/controller.sock and
-// /run/phalanx/controller.sock that exists; else the last of them.
+// $PHALANX_SOCKET; else the first controller.sock that exists in $XDG_RUNTIME_DIR/phalanx, in
+// /tmp/phalanx-UID (if that is this user's alone: anybody can make a folder of that name) and in
+// /run/phalanx; else the last of them.
 std::string controller_socket();
 
 class Session {

@@ -120,11 +120,24 @@ Up::Up(UpOptions options, ClusterPlan plan)
 
 // --- starting
 
+// The places below /tmp have names that anybody can take first.
+Status must_be_ours(const std::string& directory) {
+  struct stat status{};
+  if (::lstat(directory.c_str(), &status) == 0 && status.st_uid != ::geteuid() &&
+      status.st_uid != 0)
+    return denied(
+        format("{} belongs to another user: name others with --state and --run, or set "
+               "XDG_RUNTIME_DIR",
+               directory));
+  return {};
+}
+
 Status Up::take_directories() {
   std::error_code error;
   for (const std::string& directory : {paths_.state_dir, paths_.run_dir}) {
     std::filesystem::create_directories(directory, error);
     if (error) return unavailable(format("cannot create {}: {}", directory, error.message()));
+    TRY(must_be_ours(directory));
   }
   TRY(state_lock_.take(paths_.state_dir + "/up.lock"));
   if (paths_.run_dir != paths_.state_dir) TRY(run_lock_.take(paths_.run_dir + "/up.lock"));
