@@ -40,6 +40,12 @@ run       python3-torch           the training job of the quickstart
 run       python3-numpy           its data
 bench     libbenchmark-dev        micro-benchmarks
 bench     valgrind                callgrind: counts that do not depend on the machine
+bench     slurmctld               the reference of bench/vs-slurm, which starts its own daemons in a folder
+bench     slurmd                  its nodes
+bench     slurm-client            its commands
+bench     slurmdbd                its accounting
+bench     munge                   its authentication
+bench     mariadb-server          its accounts
 '
 
 usage() {
