@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import tempfile
 
-from harness import Cluster, Skip, alive, case, check, equal, need_root, wait_for
+from harness import Cluster, Skip, case, check, equal, need_root, wait_for
 
 UNTIL = "while [ ! -e {} ]; do sleep 0.1; done\n"
 
@@ -43,11 +43,7 @@ def metric(cluster, name):
 
 def crash_controller(cluster, *options, between=lambda: None):
     """kill -9, then a new one with these options besides."""
-    pid = cluster.daemon("controller")
-    with open(f"/proc/{pid}/cmdline") as file:
-        words = file.read().split("\0")[:-1]
-    os.kill(pid, 9)
-    wait_for(lambda: not alive(pid), "the controller ends")
+    words = cluster.kill_daemon("controller")
     between()
     cluster.start_daemon(words + list(options))
     wait_for(lambda: cluster.run("squeue", "-h").code == 0, "the controller answers")
