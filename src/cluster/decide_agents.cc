@@ -73,9 +73,11 @@ void join(Draft& d, const Node* known, NodeSpec spec, const NodeReport& report) 
   if (!in_a_partition(d.state.config, report.name))
     event.note += event.note.empty() ? kNoPartition : format("; {}", kNoPartition);
   if (event.spec.cpus < 1) event.drain_reason = "the agent reports no CPU that may be used";
-  if (has_strays(d.state, event.node, report.attempts))
-    event.drain_reason = "runs work that this cluster does not know";
+  const NodeId id = event.node;
   d.say(std::move(event));
+  // orders() tells it to end that work; it returns, without anybody's help, when that is gone.
+  if (has_strays(d.state, id, report.attempts))
+    d.say(NodeSuspected{id, "runs work that this cluster does not know, which is being ended"});
 }
 
 // What State holds there without a word about it in the agent's complete report.

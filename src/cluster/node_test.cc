@@ -74,6 +74,30 @@ TEST(Node, UnknownOnesJoinAnOpenCluster) {
   }
 }
 
+// A controller that was set up anew finds work that it does not know: the node ends it and then
+// serves, without an operator.
+TEST(Node, JoinsWithWorkThatNobodyKnows) {
+  World w("n1:2 n2:2");
+  AttemptReport stray;
+  stray.fence = {"c1", WorkloadId{4711}, 2, "again"};
+  stray.phase = AttemptPhase::running;
+  NodeReport report = report_of(w, "n1");
+  report.boot = w.boots["n1"] = "again";
+  report.attempts = {stray};
+  w.give(AgentConnected{report});
+  EXPECT_EQ(w.node("n1").health, NodeHealth::suspected);
+  EXPECT_FALSE(w.node("n1").drained);
+  EXPECT_EQ(orders_text(w, report), "n1:Release");
+  w.submit(job("1x2"));
+  w.place();
+  EXPECT_EQ(w.work(1).current->shares[0].node, w.node("n2").id);
+  stray.phase = AttemptPhase::gone;
+  w.say("n1", stray);
+  EXPECT_EQ(w.said(), "n1:Forget");
+  EXPECT_EQ(w.node("n1").health, NodeHealth::up);
+  EXPECT_EQ(w.node("n1").reason, "");
+}
+
 TEST(Node, ADeviceKeepsItsIndex) {
   World w("n1:2");
   w.submit(job("1x2"));
