@@ -178,8 +178,6 @@ struct Heard {
     bool connected = false;
     Time connected_at{};  // since when; silence is counted from here at the earliest
     Time last{};          // when anything came
-    std::int64_t load_milli = 0;
-    std::int64_t free_memory = 0;
     std::vector<std::string> warnings;
     // By (workload, attempt): the last report and when its phase or detail last changed.
     struct OfAttempt {

@@ -1,7 +1,8 @@
 // The links to the agents: one WebSocket each, JSON text frames both ways (model/wire.h). Reports
 // become inputs; orders go out when the core says so, and all of them again whenever an agent
-// connects. Who is silent is told to the core when it matters: at suspect_after and at
-// node_timeout.
+// connects. Who is silent is told to the core when it matters: at suspect_after, prepare_timeout
+// and node_timeout. A link on which nothing is heard for suspect_after, although heartbeats come
+// every 5 s, is closed: its agent must come again and say all that it has.
 //
 // Loop thread only. Core must outlive it.
 #pragma once
@@ -9,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "net/net.h"
@@ -22,7 +24,10 @@ class Agents {
   // target/native.
   using Fill = std::function<void(const State&, Prepare&)>;
 
-  Agents(net::Loop& loop, Core& core, Fill fill);
+  // What connected agents say of their load; nothing: it is silent.
+  using Vitals = std::function<void(const std::string& node, std::optional<Heartbeat>)>;
+
+  Agents(net::Loop& loop, Core& core, Fill fill, Vitals vitals);
   ~Agents();
 
   // A connection that has shown the join token.
@@ -37,15 +42,23 @@ class Agents {
   void heard(const std::shared_ptr<Link>& link, const std::string& text);
   void joined(const std::shared_ptr<Link>& link, const NodeReport& report);
   void lost(const std::shared_ptr<Link>& link);
+  void forgive_own_absence();
+  void close_deaf_links();
+  void tell_silence(const std::string& node);
   void deliver(Link& link, Order order);
   void watch_silence();
 
   net::Loop& loop_;
   Core& core_;
   Fill fill_;
+  Vitals vitals_;
   std::map<std::string, std::shared_ptr<Link>> by_node_;
-  std::map<std::string, net::SteadyTime> silent_since_;
-  net::SteadyTime started_;
+  struct Silence {
+    net::SteadyTime since;
+    Duration told{-1};  // how long it was when the core last heard of it
+  };
+  std::map<std::string, Silence> silent_;
+  net::SteadyTime started_, looked_at_;
   net::Timer timer_;
 };
 

@@ -48,6 +48,17 @@ void Reader::replace(State state) {
   wake_.notify_one();
 }
 
+void Reader::hear(const std::string& node, std::optional<Heartbeat> vitals) {
+  const std::lock_guard lock(mutex_);
+  work_.push_back([this, node, vitals] {
+    if (vitals)
+      vitals_[node] = *vitals;
+    else
+      vitals_.erase(node);
+  });
+  wake_.notify_one();
+}
+
 void Reader::ask(std::uint64_t at_least, Question question) {
   const std::lock_guard lock(mutex_);
   work_.push_back([this, at_least, question = std::move(question)] {
@@ -81,7 +92,9 @@ void Reader::unwatch(std::uint64_t number) {
   wake_.notify_one();
 }
 
-View Reader::view() { return {state_, *outlook_, archive_, std::max(state_.now, net::wall_now())}; }
+View Reader::view() {
+  return {state_, *outlook_, archive_, std::max(state_.now, net::wall_now()), vitals_};
+}
 
 void Reader::take(const Committed& committed) {
   if (committed.outlook) outlook_ = committed.outlook;

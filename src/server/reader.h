@@ -7,7 +7,10 @@
 // Kept in the ring: the last 100,000 events, for watches that go on from a sequence number; older
 // ones must list again.
 //
-// publish(), ask() and watch() are thread-safe and return at once; the callbacks run on the
+// What nodes say of their load is heard here and nowhere else: it is no fact, and nothing waits for
+// it.
+//
+// publish(), hear(), ask() and watch() are thread-safe and return at once; the callbacks run on the
 // reader's thread and must not block. The archive must outlive it.
 #pragma once
 
@@ -17,6 +20,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -31,6 +36,7 @@ struct View {
   const Outlook& outlook;
   store::Archive& archive;
   Time now;
+  const std::map<std::string, Heartbeat>& vitals;  // by name; of the nodes that are connected
 };
 
 class Reader {
@@ -44,7 +50,8 @@ class Reader {
   ~Reader();
 
   void publish(const Committed& committed);
-  void replace(State state);  // after a rebuild
+  void replace(State state);                                            // after a rebuild
+  void hear(const std::string& node, std::optional<Heartbeat> vitals);  // none: it is silent
   void ask(std::uint64_t at_least, Question question);
 
   // Hears of every event after `since` (0: from now on), first those in the ring. `expired` is
@@ -65,6 +72,7 @@ class Reader {
   store::Archive& archive_;
   State state_;
   std::shared_ptr<const Outlook> outlook_ = std::make_shared<Outlook>();
+  std::map<std::string, Heartbeat> vitals_;
   std::deque<Entry> ring_;
   std::multimap<std::uint64_t, Question> waiting_;  // by the sequence they wait for
   std::map<std::uint64_t, Watcher> watchers_;

@@ -98,9 +98,12 @@ Status Server::start() {
   for (const std::string& warning : core_->recovered().warnings)
     std::fprintf(stderr, "phalanx: passed over: %s\n", warning.c_str());
   reader_ = std::make_unique<Reader>(core_->state(), *archive_);
-  agents_ = std::make_unique<Agents>(loop_, *core_, [this](const State& state, Prepare& prepare) {
-    target::complete(state, *journal_, prepare);
-  });
+  agents_ = std::make_unique<Agents>(
+      loop_, *core_,
+      [this](const State& state, Prepare& prepare) { target::complete(state, *journal_, prepare); },
+      [this](const std::string& node, std::optional<Heartbeat> vitals) {
+        reader_->hear(node, vitals);
+      });
   archiver_ = std::make_unique<Archiver>(loop_, *core_, *archive_);
   CompactorOptions compaction;
   compaction.state_dir = options_.state_dir;

@@ -108,11 +108,14 @@ void run_command(Door& door, const Identity& who, const slurm::Ask& ask, std::ui
                  const Answer& answer) {
   door.reader.ask(at_least, [&door, who, ask, answer](const View& view) {
     std::string problem;
-    const slurm::View seen{view.state, view.outlook,
+    const slurm::View seen{view.state,
+                           view.outlook,
                            [&](const slurm::PastFilter& wanted) {
                              return finished_work(view.archive, wanted, problem);
                            },
-                           view.now, who};
+                           view.now,
+                           who,
+                           &view.vitals};
     slurm::Answer plan = slurm::answer(seen, ask);
     if (!problem.empty()) {
       plan.said.err += "phalanx: the archive of finished jobs is incomplete: " + problem + "\n";

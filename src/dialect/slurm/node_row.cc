@@ -173,6 +173,22 @@ std::string NodeRow::gres_used() const {
   return out;
 }
 
+const Heartbeat* NodeRow::vitals() const {
+  if (!view_->vitals) return nullptr;
+  const auto it = view_->vitals->find(node_->spec.name);
+  return it == view_->vitals->end() ? nullptr : &it->second;
+}
+
+std::string NodeRow::load() const {
+  const Heartbeat* v = vitals();
+  return v ? format("{}.{:02}", v->load_milli / 1000, v->load_milli % 1000 / 10) : "N/A";
+}
+
+std::string NodeRow::free_mb() const {
+  const Heartbeat* v = vitals();
+  return v ? format("{}", v->free_memory >> 20) : "N/A";
+}
+
 std::string NodeRow::features() const { return join(node_->spec.features, ","); }
 std::string NodeRow::reason() const { return printable(node_->reason); }
 

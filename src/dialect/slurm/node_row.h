@@ -30,6 +30,8 @@ class NodeRow {
   [[nodiscard]] std::string gres() const;       // "gpu:h100:8"; empty: none
   [[nodiscard]] std::string gres_used() const;  // "gpu:h100:2(IDX:0-1)"
   [[nodiscard]] std::string features() const;   // empty: none
+  [[nodiscard]] std::string load() const;       // of a minute, "1.87"; "N/A" while it is silent
+  [[nodiscard]] std::string free_mb() const;    // memory that could be used now; "N/A"
   [[nodiscard]] std::string reason() const;     // why it is not usable, or a note; empty: none
   [[nodiscard]] WorkloadId holder(DeviceIndex device) const;
 
@@ -37,6 +39,7 @@ class NodeRow {
   enum class Base { down, idle, allocated, mixed, completing };
   [[nodiscard]] Base base() const;
   [[nodiscard]] bool silent() const;
+  [[nodiscard]] const Heartbeat* vitals() const;
 
   const View* view_;
   const Node* node_;

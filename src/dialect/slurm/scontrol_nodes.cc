@@ -24,16 +24,16 @@ std::string node_text(const Show& show, const Node& node) {
   const std::string features = or_null(row.features());
   std::string out = format("NodeName={} Arch={} CoresPerSocket={} ", spec.name,
                            spec.arch.empty() ? "N/A" : spec.arch, spec.cores_per_socket);
-  out += format("\n   CPUAlloc={} CPUEfctv={} CPUTot={} CPULoad=N/A", row.cpus_taken(), spec.cpus,
-                spec.cpus);
+  out += format("\n   CPUAlloc={} CPUEfctv={} CPUTot={} CPULoad={}", row.cpus_taken(), spec.cpus,
+                spec.cpus, row.load());
   out += format("\n   AvailableFeatures={}\n   ActiveFeatures={}", features, features);
   out += "\n   Gres=" + or_null(row.gres());
   if (show.details) out += "\n   GresDrain=N/A\n   GresUsed=" + or_null(row.gres_used());
   out += format("\n   NodeAddr={} NodeHostName={} Version={}",
                 spec.address.empty() ? spec.name : spec.address, spec.name, kVersion);
   if (!spec.os.empty()) out += format("\n   OS={} ", printable(spec.os));
-  out += format("\n   RealMemory={} AllocMem={} FreeMem=N/A Sockets={} Boards=1", row.memory_mb(),
-                row.memory_taken_mb(), spec.sockets);
+  out += format("\n   RealMemory={} AllocMem={} FreeMem={} Sockets={} Boards=1", row.memory_mb(),
+                row.memory_taken_mb(), row.free_mb(), spec.sockets);
   out += format("\n   State={} ThreadsPerCore={} TmpDisk=0 Weight={} Owner=N/A MCS_label=N/A",
                 row.flagged(), spec.threads_per_core, spec.weight);
   if (const std::string names = partitions_of(show.view, spec.name); !names.empty())

@@ -83,7 +83,8 @@ std::string shape(const NodeRow& n) {
                 n.node().spec.threads_per_core);
 }
 std::string zero(const NodeRow&) { return "0"; }
-std::string unknown(const NodeRow&) { return "N/A"; }
+std::string load(const NodeRow& n) { return n.load(); }
+std::string free_memory(const NodeRow& n) { return n.free_mb(); }
 std::string null(const NodeRow&) { return "(null)"; }
 std::string version(const NodeRow&) { return std::string(kVersion); }
 std::string reason_time(Group g, When when) {
@@ -134,7 +135,7 @@ constexpr InfoField kFields[] = {
     {'C', "cpusstate", "CPUS(A/I/O/T)", About::count, cpus_aiot},
     {'d', "disk", "TMP_DISK", About::node, of_node<zero>},
     {'D', "nodes", "NODES", About::count, node_count},
-    {'e', "freemem", "FREE_MEM", About::node, of_node<unknown>},
+    {'e', "freemem", "FREE_MEM", About::node, of_node<free_memory>},
     {'E', "reason", "REASON", About::node, of_node<reason>},
     {'f', "features", "AVAIL_FEATURES", About::node, of_node<features>},
     {'F', "nodeaiot", "NODES(A/I/O/T)", About::count, nodes_aiot},
@@ -150,7 +151,7 @@ constexpr InfoField kFields[] = {
     {'n', "nodehost", "HOSTNAMES", About::node, of_node<name>},
     {'N', "nodelist", "NODELIST", About::count, node_list},
     {'o', "nodeaddr", "NODE_ADDR", About::node, of_node<address>},
-    {'O', "cpusload", "CPU_LOAD", About::node, of_node<unknown>},
+    {'O', "cpusload", "CPU_LOAD", About::node, of_node<load>},
     {'p', "prioritytier", "PRIO_TIER", About::partition, tier},
     {'P', "partition", "PARTITION", About::partition, partition_mark},
     {'r', "root", "ROOT", About::partition, root_only},

@@ -59,6 +59,8 @@ struct View {
   std::function<std::vector<Workload>(const PastFilter&)> past;
   Time now;
   Identity who;
+  // What connected nodes say of their load, by name; null: nothing is heard.
+  const std::map<std::string, Heartbeat>* vitals = nullptr;
 };
 
 // What a command comes to. Without inputs `said` is all; else they are decided in order, and
