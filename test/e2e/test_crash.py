@@ -18,7 +18,9 @@ CRASH_POINTS = [
     "after-submitted:9", "before-reply:17", "after-reply:17",
     "after-placed:8", "after-launched:8", "before-effect:19", "after-effect:19",
     "after-ended:7", "after-released:7", "after-archive:3",
+    "mid-compact:1",
 ]
+COMPACT = "--compact-after=300"  # events: several times in one run
 
 
 def lines(path):
@@ -100,10 +102,15 @@ def every_acknowledged_job_runs_once():
 def at_every_named_point():
     cluster = Cluster(nodes=2, gpus=0, cpus=8)
     load = Load(cluster)
-    words = cluster.kill_daemon("controller")
+    words = cluster.kill_daemon("controller") + [COMPACT]
     for point in CRASH_POINTS:
         controller = cluster.start_daemon(words, env={"PHALANX_CRASH_AT": point})
         wait_for(lambda: controller.poll() is not None, f"the controller dies at {point}", 180)
         equal(controller.returncode, -signal.SIGKILL, f"how it ended at {point}")
+    # A snapshot that is never finished kills the child that writes it; the controller goes on.
+    controller = cluster.start_daemon(words, env={"PHALANX_CRASH_AT": "before-rename"})
+    wait_for(lambda: "snapshot" in (said := cluster.log()) and "killed" in said, "the child dies", 180)
+    check(controller.poll() is None, "the controller lives")
+    cluster.kill_daemon("controller")
     cluster.start_daemon(words)
     load.finish()
