@@ -156,3 +156,31 @@ def salloc():
     c.run("scancel", "-n", "interactive")
     out, err = holder.communicate(timeout=60)
     check("has been revoked." in err, err)
+
+
+@case("sacct.says-what-was-really-used")
+def sacct_used():
+    c = Cluster(nodes=1, cpus=4)
+    job = c.sbatch("""#SBATCH -n1
+srun bash -c 'x=$(head -c 60000000 /dev/zero | tr "\\\\0" a); while [ $SECONDS -lt 2 ]; do :; done'
+""")
+    equal(c.wait_over(job), "COMPLETED")
+    rows = wait_for(lambda: c.run("sacct", "-nP", "--units=K", "-j", job, "-o",
+                                  "JobID,TotalCPU,MaxRSS,MaxRSSNode").out
+                    if c.run("sacct", "-nP", "-j", f"{job}.0", "-o", "MaxRSS").out.strip() else None,
+                    "sacct says what was used")
+    table = {row.split("|")[0]: row.split("|")[1:] for row in rows.splitlines()}
+    total, memory, node = table[f"{job}.0"]
+    check(total > "00:00.500", table)  # two seconds, on a machine that may be busy
+    check(int(memory.rstrip("K")) > 50_000, table)
+    equal(node, "n1")
+    equal(table[job][1:], ["", ""])
+    check(table[job][0] >= total, table)
+
+
+@case("sinfo.says-load-and-free-memory")
+def sinfo_vitals():
+    c = Cluster(nodes=1, cpus=4)
+    load, free = wait_for(lambda: (lambda w: w if "N/A" not in w else None)(
+        c.run("sinfo", "-hN", "-o", "%O %e").out.split()), "a heartbeat")
+    check(float(load) >= 0 and int(free) > 0, (load, free))
