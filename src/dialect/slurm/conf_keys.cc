@@ -282,14 +282,16 @@ std::string_view canonical(const ConfKey& key) {
   return key.same_as.empty() ? key.name : key.same_as;
 }
 
+// The keys that open a line of their own.
+constexpr std::string_view kOpeners[] = {"NodeName", "PartitionName", "NodeSet", "DownNodes",
+                                         "FrontendName"};
+
 std::optional<ConfSection> section_opened_by(std::string_view name) {
   constexpr ConfSection sections[] = {ConfSection::Node, ConfSection::Partition,
                                       ConfSection::NodeSet, ConfSection::DownNodes,
                                       ConfSection::Frontend};
-  constexpr std::string_view openers[] = {"NodeName", "PartitionName", "NodeSet", "DownNodes",
-                                          "FrontendName"};
-  for (std::size_t i = 0; i < std::size(openers); ++i)
-    if (iequals(openers[i], name)) return sections[i];
+  for (std::size_t i = 0; i < std::size(kOpeners); ++i)
+    if (iequals(kOpeners[i], name)) return sections[i];
   return std::nullopt;
 }
 
@@ -303,6 +305,8 @@ std::string unknown_key_message(ConfSection section, std::string_view name) {
                     section_title(other));
   std::vector<std::string_view> names;
   for (const ConfKey& k : conf_keys(section)) names.push_back(k.name);
+  if (section == ConfSection::Global)
+    names.insert(names.end(), std::begin(kOpeners), std::end(kOpeners));
   std::string message = format("{} is not a key of {}", name, section_title(section));
   if (const auto near = nearest(name, names)) return message + format("; did you mean {}?", *near);
   return message + "; remove it or put # before it";

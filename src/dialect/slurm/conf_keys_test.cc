@@ -58,6 +58,8 @@ TEST(ConfKeys, UnknownKeysGetASuggestion) {
        "RealMemroy is not a key of a NodeName line; did you mean RealMemory?"},
       {ConfSection::Cgroup, "Xyzzyplugh",
        "Xyzzyplugh is not a key of cgroup.conf; remove it or put # before it"},
+      {ConfSection::Global, "PartitionNam",
+       "PartitionNam is not a key of slurm.conf; did you mean PartitionName?"},
   };
   for (const auto& c : cases) EXPECT_EQ(unknown_key_message(c.section, c.name), c.message);
 }
