@@ -91,6 +91,7 @@ struct StepRequest {
   std::vector<std::string> nodes;  // -w
   bool overlap = false;
   bool exact = false;
+  bool cyclic = false;  // one rank after the other goes to the next node, not to the same
   std::int64_t relative = 0;
 };
 struct StepOver {  // srun says so, or is gone; agents report the same

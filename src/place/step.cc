@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
 
@@ -89,6 +90,14 @@ bool gpus_fit(const Room& room, const TaskGroup& shape, std::int64_t tasks) {
   return pick(room, joined(shape.per_node.gpus, shape.per_task.gpus, tasks), 1).has_value();
 }
 
+// A job without an amount of its own is not held to one: its steps may ask for any.
+std::int64_t capacity_by_memory(const Room& room, const TaskGroup& shape) {
+  if (room.share->memory == 0) return shape.tasks;
+  const std::int64_t left = room.memory - shape.per_node.memory;
+  if (left < 0) return 0;
+  return shape.per_task.memory > 0 ? left / shape.per_task.memory : shape.tasks;
+}
+
 // How many of the step's tasks this node can take.
 std::int64_t capacity(const Room& room, const StepRequest& r) {
   const TaskGroup& shape = r.shape;
@@ -104,10 +113,7 @@ std::int64_t capacity(const Room& room, const StepRequest& r) {
   if (shape.per_task.cpus == Quantity() && room.untouched)
     by_cpus = std::max(by_cpus, room.share->tasks);
   most = std::min(most, by_cpus);
-  if (shape.per_task.memory > 0)
-    most = std::min(most, (room.memory - shape.per_node.memory) / shape.per_task.memory);
-  else if (room.memory < shape.per_node.memory)
-    return 0;
+  most = std::min(most, capacity_by_memory(room, shape));
   while (most > 0 && !gpus_fit(room, shape, most)) --most;
   return std::max<std::int64_t>(most, 0);
 }
@@ -116,8 +122,24 @@ bool named(const Room& room, const std::vector<std::string>& names) {
   return std::find(names.begin(), names.end(), room.node->spec.name) != names.end();
 }
 
-// Tasks per picked node: the job's own layout if the step is the whole job's; else block, at least
-// one each.
+// One task after the other to the next node that has room.
+std::vector<std::int64_t> around(const std::vector<Room>& picked, const StepRequest& r) {
+  std::vector<std::int64_t> most, tasks(picked.size());
+  for (const Room& room : picked) most.push_back(capacity(room, r));
+  std::int64_t left = r.shape.tasks;
+  for (bool any = true; any && left > 0;) {
+    any = false;
+    for (std::size_t i = 0; i < picked.size() && left > 0; ++i) {
+      if (tasks[i] >= most[i]) continue;
+      ++tasks[i];
+      --left;
+      any = true;
+    }
+  }
+  return left == 0 ? tasks : std::vector<std::int64_t>();
+}
+
+// Tasks per picked node: the job's own layout if the step is the whole job's; else as it asks.
 std::vector<std::int64_t> spread(const std::vector<Room>& picked, const StepRequest& r) {
   std::vector<std::int64_t> own, block;
   std::int64_t of_job = 0, left = r.shape.tasks;
@@ -134,20 +156,27 @@ std::vector<std::int64_t> spread(const std::vector<Room>& picked, const StepRequ
     return true;
   }();
   if (whole_job) return own;
+  if (r.cyclic) return around(picked, r);
   return left == 0 ? block : std::vector<std::int64_t>();
 }
 
-// The nodes the step uses: those it names, else in order, as many as it wants and its tasks can
-// fill.
+// The nodes the step uses: those it names, and if that is fewer than it wants, or none, others in
+// order, as many as its tasks can fill.
 std::vector<Room> pick_rooms(const std::vector<Room>& all, const StepRequest& r) {
   const TaskGroup& shape = r.shape;
-  std::vector<Room> usable;
+  const auto asked = static_cast<std::int64_t>(r.nodes.size());
+  const bool only_named = asked > 0 && shape.nodes_min <= asked;
+  std::vector<Room> usable, others;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (static_cast<std::int64_t>(i) < r.relative) continue;
-    if (named(all[i], shape.excluded_nodes)) continue;
-    if (!r.nodes.empty() && !named(all[i], r.nodes)) continue;
-    if (capacity(all[i], r) > 0) usable.push_back(all[i]);
+    if (named(all[i], shape.excluded_nodes) || capacity(all[i], r) == 0) continue;
+    if (asked == 0 || named(all[i], r.nodes))
+      usable.push_back(all[i]);
+    else if (!only_named)
+      others.push_back(all[i]);
   }
+  if (static_cast<std::int64_t>(usable.size()) < asked) return {};
+  usable.insert(usable.end(), others.begin(), others.end());
   const auto have = static_cast<std::int64_t>(usable.size());
   std::int64_t most = shape.nodes_max > 0 ? std::min(shape.nodes_max, have) : have;
   most = std::min(most, shape.tasks);
@@ -155,6 +184,8 @@ std::vector<Room> pick_rooms(const std::vector<Room>& all, const StepRequest& r)
       std::max<std::int64_t>({shape.nodes_min, static_cast<std::int64_t>(r.nodes.size()), 1});
   if (most < least) return {};
   usable.resize(static_cast<std::size_t>(most));
+  std::sort(usable.begin(), usable.end(),  // ranks follow the job's order of nodes
+            [](const Room& a, const Room& b) { return a.share < b.share; });
   return usable;
 }
 
@@ -201,6 +232,21 @@ bool add_gpus_in_all(std::vector<StepShare>& shares, const std::vector<Room>& pi
   return true;
 }
 
+// The same numbers of ranks, dealt out in turn.
+void deal_ranks(std::vector<StepShare>& shares) {
+  std::vector<std::size_t> counts;
+  std::int64_t rank = 0;
+  for (StepShare& share : shares) counts.push_back(std::exchange(share.ranks, {}).size());
+  for (bool any = true; any;) {
+    any = false;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      if (shares[i].ranks.size() == counts[i]) continue;
+      shares[i].ranks.push_back(rank++);
+      any = true;
+    }
+  }
+}
+
 std::vector<StepShare> try_fit(const Workload& w, const std::map<NodeId, Node>& nodes,
                                const StepRequest& r, Others others) {
   const std::vector<Room> picked = pick_rooms(rooms(w, nodes, others), r);
@@ -212,6 +258,7 @@ std::vector<StepShare> try_fit(const Workload& w, const std::map<NodeId, Node>& 
     shares.push_back(make_share(picked[i], r, tasks[i], rank));
     rank += tasks[i];
   }
+  if (r.cyclic) deal_ranks(shares);
   if (!add_gpus_in_all(shares, picked, r.shape)) return {};
   return shares;
 }
@@ -245,6 +292,15 @@ Error never(const Workload& w, const StepRequest& r) {
       return invalid(
           "Step requested GRES but job doesn't have GRES: ask for GPUs when you submit the job");
   }
+  const auto has_memory = [&](const NodeShare& share) {
+    return share.memory == 0 || share.memory >= r.shape.per_node.memory + r.shape.per_task.memory;
+  };
+  if (std::none_of(w.current->shares.begin(), w.current->shares.end(), has_memory))
+    return invalid(
+        format("Memory required by task is not available: the step asks for {} MiB on a node, the "
+               "job has {} there",
+               (r.shape.per_node.memory + r.shape.per_task.memory) >> 20,
+               w.current->shares.front().memory >> 20));
   return invalid(
       format("More processors requested than permitted: {} tasks with what each needs do not fit "
              "into the job's {} node{}",

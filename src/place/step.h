@@ -4,7 +4,8 @@
 // A step holds what it gets against other steps, unless it asks to overlap. Without an amount of
 // its own it gets all CPUs and devices that the job has on its nodes; with --exact, or CPUs per
 // task, only those it asks for. Memory that is not asked for is the job's, shared. Tasks fill the
-// nodes in the order of the allocation, at least one on each, as Slurm's block distribution does.
+// nodes in the order of the allocation, at least one on each, as Slurm's block distribution does;
+// or go round them, as its cyclic one. A step of the whole job has the job's tasks on each node.
 #pragma once
 
 #include <map>

@@ -121,6 +121,64 @@ TEST(StepFit, NeverIsSaidAtOnce) {
   EXPECT_EQ(job.fit(tasks(0)), "never");
 }
 
+TEST(StepFit, MoreNodesThanItNamesAreFilledUpInOrder) {
+  StepRequest request = tasks(2);
+  request.shape.nodes_min = request.shape.nodes_max = 2;
+  request.nodes = {"n3"};
+  EXPECT_EQ(Job("n1:2:0:2 n2:2:0:2 n3:2:0:2").fit(request), "n1:*1 n3:*1");
+  request.nodes = {"n3", "n2"};
+  EXPECT_EQ(Job("n1:2:0:2 n2:2:0:2 n3:2:0:2").fit(request), "n2:*1 n3:*1");
+  request.shape.excluded_nodes = {"n3"};
+  EXPECT_EQ(Job("n1:2:0:2 n2:2:0:2 n3:2:0:2").fit(request), "never");
+}
+
+// Golden srun/N2 and srun/cyclic: 3 and 1 tasks on two nodes.
+TEST(StepFit, RanksFillNodesOrGoRoundThem) {
+  struct Case {
+    const char* job;
+    std::int64_t tasks;
+    bool cyclic;
+    std::vector<std::vector<std::int64_t>> ranks;
+  };
+  const Case cases[] = {
+      {"n5:3:0:3 n6:1:0:1", 4, false, {{0, 1, 2}, {3}}},
+      {"n5:3:0:3 n6:1:0:1", 4, true, {{0, 2, 3}, {1}}},
+      {"n5:8:0:8 n6:8:0:8", 4, false, {{0, 1, 2}, {3}}},
+      {"n5:8:0:8 n6:8:0:8", 4, true, {{0, 2}, {1, 3}}},
+      {"n5:1:0:1 n6:8:0:8", 4, true, {{0}, {1, 2, 3}}},
+  };
+  for (const Case& c : cases) {
+    Job job(c.job);
+    StepRequest request = tasks(c.tasks);
+    request.shape.nodes_min = 2;
+    request.cyclic = c.cyclic;
+    const auto fit = fit_step(job.w, job.nodes, request);
+    ASSERT_TRUE(fit.ok()) << c.job;
+    std::vector<std::vector<std::int64_t>> ranks;
+    for (const StepShare& share : fit->shares) ranks.push_back(share.ranks);
+    EXPECT_EQ(ranks, c.ranks) << c.job << (c.cyclic ? " cyclic" : "");
+  }
+}
+
+TEST(StepFit, MemoryIsTheJobsUnlessItIsAskedFor) {
+  constexpr std::int64_t kGibi = std::int64_t{1} << 30;
+  Job job("n1:8:0:8");  // 16 GiB
+  StepRequest asks = exact(2, 1);
+  asks.shape.per_node.memory = 10 * kGibi;
+  EXPECT_EQ(job.fit(asks), "n1:*2");
+  EXPECT_EQ(job.w.steps.at(0).shares.front().memory, 10 * kGibi);
+  EXPECT_EQ(job.fit(asks), "waits");
+  EXPECT_EQ(job.fit(exact(2, 1)), "n1:*2");  // shares what there is
+  asks.shape.per_node.memory = 17 * kGibi;
+  const auto never = fit_step(job.w, job.nodes, asks);
+  ASSERT_FALSE(never.ok());
+  EXPECT_EQ(never.error().message,
+            "Memory required by task is not available: the step asks for 17408 MiB on a node, the "
+            "job has 16384 there");
+  job.w.current->shares.front().memory = 0;  // no amount that it is held to
+  EXPECT_EQ(job.fit(asks), "n1:*2");
+}
+
 TEST(StepFit, DevicesByTypeAndInAll) {
   Job job("n1:8:4:2 n2:8:4:2");
   StepRequest typed = exact(1, 1);

@@ -46,12 +46,12 @@ struct StepOptions {
   std::string job_id;
   bool overlap = false, exact = false, label = false, unbuffered = false, pty = false;
   std::optional<std::uint32_t> wait_seconds, relative, kill_on_bad_exit;
-  std::string cpu_bind, mpi;
+  std::string cpu_bind, mpi, distribution;  // distribution: block, cyclic or empty
   bool operator==(const StepOptions&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(StepOptions, (),
                       (job_id, overlap, exact, label, unbuffered, pty, wait_seconds, relative,
-                       kill_on_bad_exit, cpu_bind, mpi))
+                       kill_on_bad_exit, cpu_bind, mpi, distribution))
 
 // What was asked for; an absent member was not mentioned. Text members are validated but kept as
 // written.

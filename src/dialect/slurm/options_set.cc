@@ -231,7 +231,16 @@ Status distribution(Setting& s) {
             "host file says");
     }
   }
-  s.warning = "tasks are spread in blocks";
+  // The first word is the spread over nodes; the others are about CPUs, which are not bound.
+  for (const char* word : {"block", "cyclic", "*"})
+    if (iequals(s.value, word)) {
+      s.options.step.distribution = word[0] == '*' ? "" : word;
+      return {};
+    }
+  const std::string_view nodes = s.value.substr(0, s.value.find_first_of(":,"));
+  s.options.step.distribution = iequals(nodes, "cyclic") ? "cyclic" : "block";
+  s.warning = format("tasks go over the nodes as with --distribution={}, and CPUs are not bound",
+                     s.options.step.distribution);
   return {};
 }
 

@@ -105,6 +105,7 @@ Result<StepPlan> translate_step(const Workload& w, const JobOptions& options,
   memory(options, r.shape);
   r.overlap = options.step.overlap;
   r.exact = options.step.exact || asked(options, "exclusive");
+  r.cyclic = options.step.distribution == "cyclic";
   r.relative = options.step.relative.value_or(0);
   return plan;
 }
