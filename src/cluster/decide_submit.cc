@@ -51,7 +51,7 @@ Status check_shape(const WorkloadSpec& spec) {
 
 Status check_dependencies(const State& state, const WorkloadSpec& spec) {
   for (const Dependency& d : spec.dependencies) {
-    if (d.kind == DependencyKind::singleton) continue;
+    if (!d.on) continue;  // of a singleton; or what it was on has left and can never satisfy it
     if (!state.workloads.contains(d.on) && !state.arrays.contains(d.on) &&
         !state.remembered.contains(d.on))
       return invalid("Job dependency problem: it names a job that is not known here (any more)");

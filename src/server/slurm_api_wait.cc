@@ -26,11 +26,6 @@ void tell_end(const End& end, JobNews& news) {
   news.detail = end.detail;
 }
 
-std::string other_name(const State& state, const Reason& reason) {
-  const Workload* other = find_workload(state, reason.other);
-  return other ? cluster::label(*other) : std::string();
-}
-
 JobNews news_of(const View& view, const Workload& w) {
   JobNews news;
   if (w.phase == Phase::ended) {
@@ -39,7 +34,7 @@ JobNews news_of(const View& view, const Workload& w) {
   }
   if (w.phase == Phase::pending) {
     const Reason reason = reason_of(view.outlook, w.id);
-    news.reason = sentence(reason, other_name(view.state, reason));
+    news.reason = sentence(reason, slurm::other_name(view.state, reason.other, *w.spec));
     return news;
   }
   news.phase = w.phase == Phase::running ? JobPhase::Running : JobPhase::Starting;

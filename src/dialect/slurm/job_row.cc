@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "dialect/slurm/hostlist.h"
+#include "dialect/slurm/translate.h"
 
 namespace phalanx::slurm {
 namespace {
@@ -291,19 +292,33 @@ std::int64_t JobRow::priority() const {
   return it != view_->outlook.waits.end() ? it->second.priority : 1;
 }
 
-std::string other_name(const State& state, WorkloadId id) {
+// The number of the job that a dependency is on, also when that has left State.
+std::string dependency_name(const WorkloadSpec& spec, std::size_t index) {
+  const auto it = spec.asked.find(kDependencyNames);
+  if (it == spec.asked.end()) return "";
+  const auto names = split(it->second, ',');
+  return index < names.size() ? std::string(names[index]) : "";
+}
+
+std::string other_name(const State& state, WorkloadId id, const WorkloadSpec& waiting) {
   if (const Workload* w = find_workload(state, id)) {
     if (w->array_number != 0) return format("job {}_{}", w->array_number, w->array_index);
     return w->number != 0 ? format("job {}", w->number) : "pod " + w->spec->name;
   }
   if (const Array* array = find_array(state, id)) return format("job {}", array->number);
+  for (std::size_t i = 0; i < waiting.dependencies.size(); ++i) {
+    const phalanx::Dependency& d = waiting.dependencies[i];
+    const std::string name = dependency_name(waiting, i);
+    if (d.on == id && !name.empty()) return "job " + name;
+  }
   return "";
 }
 
 std::string JobRow::dependency() const {
   std::string out;
   const std::size_t none = out.size();
-  for (const phalanx::Dependency& d : spec_->dependencies) {
+  for (std::size_t i = 0; i < spec_->dependencies.size(); ++i) {
+    const phalanx::Dependency& d = spec_->dependencies[i];
     if (pending() == false) break;
     if (out.size() != none) out += d.any ? '?' : ',';
     out += boost::describe::enum_to_string(d.kind, "");
@@ -314,12 +329,15 @@ std::string JobRow::dependency() const {
     JobNumber on = 0;
     if (const Workload* w = find_workload(view_->state, d.on)) on = w->number;
     if (const Array* array = find_array(view_->state, d.on)) on = array->number;
-    out += on != 0 ? format(":{}", on) : ":(ended)";
-    if (on != 0 && d.index) out += format("_{}", *d.index);
-    if (on != 0 && d.kind == phalanx::DependencyKind::aftercorr) out += "_*";
+    std::string name = format("{}", on);
+    if (on != 0 && d.index) name += format("_{}", *d.index);
+    if (on == 0) name = dependency_name(*spec_, i);
+    out += ":" + name;
+    if (d.kind == phalanx::DependencyKind::aftercorr) out += "_*";
     if (d.delay != Duration{})
       out += format("+{}", std::chrono::duration_cast<minutes>(d.delay).count());
-    if (on != 0) out += why().code == ReasonCode::dependency_never ? "(failed)" : "(unfulfilled)";
+    const bool never = on == 0 || why().code == ReasonCode::dependency_never;
+    out += never ? "(failed)" : "(unfulfilled)";
   }
   return out;
 }

@@ -114,8 +114,6 @@ std::string state_of(EndCause cause);  // "COMPLETED"
 std::string node_name(const State& state, NodeId id);
 // "JobHeldUser"; the reasons of waiting work in Slurm's words.
 std::string reason_word(const Reason& reason);
-// What people call a workload that another one waits for: "job 4711"; empty: unknown.
-std::string other_name(const State& state, WorkloadId id);
 
 // Amounts of devices by type, in words: "gres/gpu=2,gres/gpu:h100=2".
 std::string tres_text(std::int64_t cpus, std::int64_t memory_mb, std::int64_t nodes,

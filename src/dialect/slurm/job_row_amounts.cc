@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "dialect/slurm/hostlist.h"
 #include "dialect/slurm/job_row.h"
+#include "dialect/slurm/translate.h"
 
 namespace phalanx::slurm {
 namespace {
@@ -105,7 +106,10 @@ Duration JobRow::elapsed() const {
   return std::max(until - begin, Duration{});
 }
 
-Duration JobRow::limit() const { return workload_ ? workload_->limit : array_->limit; }
+Duration JobRow::limit() const {
+  const Duration limit = workload_ ? workload_->limit : array_->limit;
+  return limit >= kNoLimit ? kForever : limit;
+}
 
 Duration JobRow::time_left() const {
   return limit() == kForever ? kForever : std::max(limit() - elapsed(), Duration{});

@@ -1,5 +1,6 @@
 // The steering commands and Phalanx's own: which inputs they make, what they print.
 #include "dialect/slurm/query_test_support.h"
+#include "dialect/slurm/translate.h"
 
 namespace phalanx::slurm {
 namespace {
@@ -17,6 +18,42 @@ Reply failure(Error error) {
 
 Said finished(const Answer& answer, const std::vector<Reply>& replies) {
   return answer.finish(answer.said, replies);
+}
+
+// Golden sacct: afterok:29(failed), also when 29 has left.
+TEST(Squeue, DependenciesAreNamedAlsoOnJobsThatHaveLeft) {
+  struct Case {
+    const char* names;
+    std::vector<WorkloadId> on;
+    const char* shown;
+    const char* why;
+  };
+  const QueryWorld plain = recorded();
+  const WorkloadId there = plain.state.by_number.at(242);
+  const Case cases[] = {
+      {"29", {{}}, "afterok:29(failed)", "job 29"},
+      {"242", {there}, "afterok:242(failed)", "job 242"},
+      {"29_3,242", {{}, there}, "afterok:29_3(failed),afterok:242(failed)", "job 29_3"},
+  };
+  for (const Case& c : cases) {
+    QueryWorld w = recorded();
+    auto spec = std::make_shared<WorkloadSpec>();
+    spec->name = "next";
+    spec->partition = "train";
+    spec->owner.user = "alice";
+    for (const WorkloadId on : c.on)
+      spec->dependencies.push_back({phalanx::DependencyKind::afterok, on, {}, false, {}});
+    spec->asked[kDependencyNames] = c.names;
+    const Workload& next = w.add(300, spec, hours(1));
+    w.outlook.waits[next.id].reason.code = ReasonCode::dependency_never;
+    w.outlook.waits[next.id].reason.other = c.on.front();
+    EXPECT_EQ(w.ask("squeue", {"-h", "-j", "300", "-o", "%E"}).said.out,
+              std::string(c.shown) + "\n");
+    EXPECT_EQ(w.ask("why", {"300"}).said.out,
+              format("Job 300 (next) is waiting: it waits for {}, which ended in a way that can "
+                     "never satisfy it.\n",
+                     c.why));
+  }
 }
 
 TEST(Scancel, NamesBecomeTargets) {
@@ -60,7 +97,7 @@ TEST(Scancel, SaysOnlyWhatMatters) {
                   0}));
   EXPECT_EQ(
       finished(w.ask("scancel", {"254"}), {failure(denied("Access/permission denied"))}),
-      (Said{"", "scancel: error: Kill job error on job id 254: Access/permission denied\n", 1}));
+      (Said{"", "scancel: error: Kill job error on job id 254: Access/permission denied\n", 210}));
   EXPECT_EQ(w.ask("scancel", {"abc"}).said, (Said{"", "scancel: error: Invalid job id abc\n", 1}));
   EXPECT_EQ(w.ask("scancel", {}).said,
             (Said{"", "scancel: error: No job identification provided\n", 1}));
@@ -170,7 +207,8 @@ TEST(Ledger, PartsAddUpToCapacityTimesTime) {
   EXPECT_EQ(value("physics          alice"), 1500);
   EXPECT_EQ(value("chem             alice"), 24'000);
   EXPECT_EQ(value("capacity x time"), 40 * 100'000);
-  EXPECT_EQ(value("allocated") + value("down") + value("idle"), value("capacity x time"));
+  EXPECT_EQ(value("allocated") + value("reserved") + value("down") + value("idle"),
+            value("capacity x time"));
 }
 
 TEST(Queries, NamesCannotGarbleATerminal) {

@@ -157,6 +157,8 @@ void plan_filtered(const View& view, const Filter& filter, const Cancel& how, Pl
   }
 }
 
+constexpr int kDenied = 210;  // Slurm's errno for it, as far as an exit code holds it
+
 // Errors that only say that there was nothing left to stop are silent, unless asked for.
 bool is_quiet(const Error& error) {
   return error.code == Error::Code::NotFound || error.code == Error::Code::Conflict;
@@ -178,7 +180,7 @@ Said report(const Said& so_far, const std::vector<std::string>& subjects, bool v
     if (is_quiet(*error) ? verbose : !quiet)
       said.err += format("scancel: error: Kill job error on job id {}: {}\n", subjects[i],
                          words_of(*error));
-    if (!is_quiet(*error)) said.code = 1;
+    if (!is_quiet(*error)) said.code = error->code == Error::Code::Denied ? kDenied : 1;
   }
   return said;
 }

@@ -130,7 +130,7 @@ class Picture {
       out_ +=
           format("   {} {} {} {}\n", pad_right(row.id(), 10), pad_right(row.spec().owner.user, 10),
                  pad_right(cut(printable(row.spec().name), 24), 24),
-                 sentence(reason, other_name(view_.state, reason.other)));
+                 sentence(reason, other_name(view_.state, reason.other, row.spec())));
     }
     if (lines > kMostLines) out_ += format("   and {} more\n", lines - kMostLines);
   }

@@ -8,9 +8,6 @@
 namespace phalanx::slurm {
 namespace {
 
-// "No limit", asked for where the partition has a default: longer than anything runs.
-constexpr Duration kNoLimit = hours(24 * 36'500);
-
 std::string base_name(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);
@@ -52,36 +49,32 @@ bool satisfied_by(phalanx::DependencyKind kind, bool ok) {
   return true;
 }
 
+// As Slurm does, one that can never come true is no reason to refuse: a pipeline must not depend on
+// how fast its first job fails. `names` become the jobs' numbers, for when they have left State.
 Result<std::vector<phalanx::Dependency>> dependencies_of(const DependencyList& list,
-                                                         const FindJob& find_job) {
+                                                         const FindJob& find_job,
+                                                         std::vector<std::string>& names) {
   std::vector<phalanx::Dependency> out;
   for (const Dependency& item : list.items) {
     phalanx::Dependency d;
     d.kind = TRY(kind_of(item.kind));
     d.delay = minutes(item.minutes);
     d.any = list.any;
+    std::string named;
     if (item.kind != DependencyKind::Singleton) {
       const auto known = find_job(item.job, item.index);
-      const std::string named =
-          item.index ? format("{}_{}", item.job, *item.index) : format("{}", item.job);
+      named = item.index ? format("{}_{}", item.job, *item.index) : format("{}", item.job);
       if (!known) return invalid(format("Job dependency problem: job {} is not known here", named));
-      if (known->gone) {
-        if (satisfied_by(d.kind, known->ok)) {
-          if (list.any) return std::vector<phalanx::Dependency>();
-          continue;
-        }
-        if (list.any) continue;
-        return invalid(format("Job dependency problem: {} can never come true, for job {} has {}",
-                              print_dependency(item), named,
-                              known->ok ? "completed" : "ended without success"));
+      if (known->gone && satisfied_by(d.kind, known->ok)) {
+        if (list.any) return std::vector<phalanx::Dependency>();
+        continue;
       }
-      d.on = known->id;
+      d.on = known->id;  // none: it is gone, and the dependency never comes true
       d.index = known->index;
     }
     out.push_back(d);
+    names.push_back(std::move(named));
   }
-  if (out.empty() && list.any && !list.items.empty())
-    return invalid("Job dependency problem: none of the jobs it names can satisfy it any more");
   if (!out.empty()) out.back().any = false;
   return out;
 }
@@ -126,6 +119,7 @@ std::map<std::string, std::string> asked(const JobOptions& o) {
   text("nodelist", o.nodelist);
   text("exclude", o.exclude);
   text("hint", o.hint);
+  text("distribution", o.step.distribution);
   if (!o.dependency.items.empty()) out["dependency"] = print_dependencies(o.dependency);
   if (o.nodes) out["nodes"] = print_nodes(*o.nodes);
   if (o.exclusive != Exclusive::No) out["exclusive"] = "exclusive";
@@ -140,14 +134,15 @@ std::string default_name(const SubmitRequest& r, const JobOptions& o) {
 }
 
 // The partition that counts; a list is the user's order of preference.
-std::string partition_of(const ClusterConfig& config, const std::string& list,
-                         std::vector<std::string>& warnings) {
+Result<std::string> partition_of(const ClusterConfig& config, const std::string& list,
+                                 std::vector<std::string>& warnings) {
   const auto names = split(list, ',');
   if (names.size() == 1) return list;
-  const auto known = std::find_if(names.begin(), names.end(), [&](std::string_view name) {
-    return !name.empty() && find_partition(config, name) != nullptr;
-  });
-  const std::string chosen(known == names.end() ? names.front() : *known);
+  for (const std::string_view name : names)
+    if (name.empty() || !find_partition(config, name))
+      return invalid(
+          format("Invalid partition name specified: '{}' in --partition={}", name, list));
+  const std::string chosen(names.front());
   warnings.push_back(
       format("a job waits in one partition here: '{}' is taken of --partition={}", chosen, list));
   return chosen;
@@ -174,11 +169,13 @@ LaunchSpec launch_of(const SubmitContext& c, const JobOptions& o) {
   return launch;
 }
 
+// The partition's default and its MaxTime stand in for a limit that nobody asked for, and not for
+// one that was asked away: that waits with PartitionTimeLimit.
 Duration limit_of(const JobOptions& o, const Partition* partition) {
   if (!o.time_limit) return kForever;
-  const bool has_default = partition && partition->default_time != kForever;
-  if (*o.time_limit != kForever || !has_default) return *o.time_limit;
-  return partition->max_time != kForever ? partition->max_time : kNoLimit;
+  const bool replaced =
+      partition && (partition->default_time != kForever || partition->max_time != kForever);
+  return *o.time_limit == kForever && replaced ? kNoLimit : *o.time_limit;
 }
 
 void describe(const SubmitContext& c, const JobOptions& o, WorkloadSpec& spec) {
@@ -236,7 +233,7 @@ Result<Submission> translate(const SubmitContext& context, const JobOptions& opt
   WorkloadSpec& spec = out.spec;
   describe(context, options, spec);
   spec.warnings = context.request.warnings;
-  spec.partition = partition_of(context.config, options.partition, spec.warnings);
+  spec.partition = TRY(partition_of(context.config, options.partition, spec.warnings));
   const Partition* partition = find_partition(context.config, spec.partition);
   spec.limit = limit_of(options, partition);
   Shape shape = TRY(translate_shape(context.config, partition, options));
@@ -245,7 +242,9 @@ Result<Submission> translate(const SubmitContext& context, const JobOptions& opt
   if (std::string said = launcher_warning(context.request.script, shape.group); !said.empty())
     spec.warnings.push_back(std::move(said));
   spec.groups = {std::move(shape.group)};
-  spec.dependencies = TRY(dependencies_of(options.dependency, context.find_job));
+  std::vector<std::string> names;
+  spec.dependencies = TRY(dependencies_of(options.dependency, context.find_job, names));
+  if (!names.empty()) spec.asked[kDependencyNames] = join(names, ",");
   spec.end_if_never = options.kill_on_invalid_dependency;
   out.array = array_of(options);
   out.hold = options.hold;

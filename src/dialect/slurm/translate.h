@@ -20,6 +20,9 @@
 
 namespace phalanx::slurm {
 
+// "No limit", asked for where the partition would put one: longer than anything runs.
+inline constexpr Duration kNoLimit = hours(24 * 36'500);
+
 // What a dependency's number stands for. `gone`: it ended and has left State; then only `ok` is
 // known of it. `index`: of the array `id`, that element alone, which may be pending still.
 struct KnownJob {
@@ -30,6 +33,10 @@ struct KnownJob {
 };
 using FindJob =
     std::function<std::optional<KnownJob>(JobNumber number, std::optional<std::uint32_t> index)>;
+
+// In WorkloadSpec::asked: the numbers of the jobs that `dependencies` are on, in their order, by
+// commas; a singleton's is empty.
+inline constexpr const char* kDependencyNames = "dependency-jobs";
 
 struct SubmitContext {
   const ClusterConfig& config;
@@ -66,6 +73,7 @@ struct StepPlan {
   StepRequest request;
   std::int64_t gpus_per_task = 0;  // each task is shown so many of the node's; 0: all
   std::vector<std::string> warnings;
+  std::vector<std::string> notes;  // what the options themselves said when they were read
 };
 Result<StepPlan> translate_step(const Workload& w, const JobOptions& options,
                                 const std::string& program);  // translate_step.cc

@@ -99,6 +99,8 @@ TEST(Translate, EverySpellingOfAShapeLandsInTheSameMembers) {
       {"--mem=0", "1 on 1-0 all memory"},
       {"--mem-per-cpu=1G -c4", "1 on 1-0 cpus 4 task mem 4096"},
       {"--mem-per-gpu=2G --gpus-per-node=4", "1 on 1-0 node gpus 4 node mem 8192"},
+      {"--mem-per-gpu=2G --gpus=7", "1 on 1-0 gpus 7 node mem 14336"},
+      {"--mem-per-gpu=2G --gpus=7 -N3", "3 on 3-3 gpus 7 node mem 10240"},
       {"-p small -n2 -c2", "2 on 1-0 cpus 2 task mem 2048"},
       {"--exclusive", "1 on 1-0 exclusive"},
   };
@@ -114,7 +116,8 @@ TEST(Translate, WhatMakesNoSenseIsRefusedWithTheReason) {
       {"--gres=tpu:1", "Invalid generic resource (gres) specification"},
       {"--gpus=7 --gpus-per-node=2", "--gpus=7 does not go with"},
       {"-N1 -w n1,n2", "Required nodelist includes more nodes"},
-      {"--mem-per-gpu=2G --gpus=7", "--mem-per-gpu needs to know"},
+      {"--mem-per-gpu=2G", "--mem-per-gpu needs to know"},
+      {"-p main,nosuch", "Invalid partition name specified: 'nosuch'"},
       {"-C a100*2", "counts of nodes"},
       {"-d afterok:77", "Job dependency problem"},
       {"-d aftercorr:77", "Job dependency problem"},
@@ -204,15 +207,41 @@ TEST(Translate, DependenciesOnJobsThatAreGoneAreSettledNow) {
   ASSERT_EQ(on("afterok:5:6")->spec.dependencies.size(), 1U);
   EXPECT_EQ(on("afterok:5:6")->spec.dependencies.front().on, WorkloadId{50});
   EXPECT_TRUE(on("afternotok:7")->spec.dependencies.empty());
-  EXPECT_FALSE(on("afterok:7").ok());
   EXPECT_FALSE(on("afterok:8").ok());
   EXPECT_TRUE(on("afterany:5?afterok:6")->spec.dependencies.empty());
   EXPECT_EQ(on("singleton")->spec.dependencies.front().kind, phalanx::DependencyKind::singleton);
 }
 
+TEST(Translate, ADependencyThatNeverComesTrueIsKeptAndNamed) {
+  const FindJob find = [](JobNumber number, auto) -> std::optional<KnownJob> {
+    if (number == 5) return KnownJob{WorkloadId{50}, false, false};
+    return KnownJob{{}, true, number == 6};  // 6 completed, 7 failed; both are gone
+  };
+  struct Case {
+    const char* option;
+    std::vector<WorkloadId> on;
+    const char* names;
+  };
+  const Case cases[] = {
+      {"afterok:7", {{}}, "7"},
+      {"afternotok:6", {{}}, "6"},
+      {"afterok:6:7:5,singleton", {{}, WorkloadId{50}, {}}, "7,5,"},
+      {"afterok:7?afterok:5", {{}, WorkloadId{50}}, "7,5"},
+  };
+  for (const Case& c : cases) {
+    const auto s = submit(request_of(std::string("-d ") + c.option), cluster(), find);
+    ASSERT_TRUE(s.ok()) << c.option << ": " << s.error().message;
+    std::vector<WorkloadId> on;
+    for (const phalanx::Dependency& d : s->spec.dependencies) on.push_back(d.on);
+    EXPECT_EQ(on, c.on) << c.option;
+    EXPECT_EQ(s->spec.asked.at(kDependencyNames), c.names) << c.option;
+  }
+}
+
 TEST(Translate, NoLimitIsNotTheDefaultLimit) {
   EXPECT_EQ(submit(request_of("-p small"))->spec.limit, kForever);
-  EXPECT_EQ(submit(request_of("-p small -t 0"))->spec.limit, hours(4));
+  EXPECT_EQ(submit(request_of("-p small -t 0"))->spec.limit, kNoLimit);
+  EXPECT_EQ(submit(request_of("-p small -t infinite"))->spec.limit, kNoLimit);
   EXPECT_EQ(submit(request_of("-t 0"))->spec.limit, kForever);
 }
 
@@ -284,6 +313,28 @@ TEST(TranslateStep, TakesTheJobsShapeUnlessItSaysOtherwise) {
     EXPECT_EQ(describe(g), c.shape) << c.options;
     EXPECT_EQ(plan->request.name, "true");
   }
+}
+
+TEST(TranslateStep, RanksGoRoundTheNodesWhenThatIsAskedFor) {
+  struct Case {
+    const char* option;
+    bool cyclic;
+    bool warns;
+  };
+  const Case cases[] = {{"-n4", false, false},
+                        {"-m block", false, false},
+                        {"-m cyclic", true, false},
+                        {"-m cyclic:block", true, true},
+                        {"-m block:cyclic", false, true},
+                        {"-m plane=2", false, true}};
+  for (const Case& c : cases) {
+    const auto options = parse_tokens(Tool::Srun, request_of(c.option).tokens);
+    ASSERT_TRUE(options.ok()) << c.option;
+    EXPECT_EQ(!options.diagnostics.empty(), c.warns) << c.option;
+    EXPECT_EQ(translate_step(running(2, 2), options.value, "true")->request.cyclic, c.cyclic)
+        << c.option;
+  }
+  EXPECT_EQ(submit(request_of("-m cyclic"))->spec.asked.at("distribution"), "cyclic");
 }
 
 TEST(TranslateStep, MoreNodesThanTheJobHasAreRefused) {

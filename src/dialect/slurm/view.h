@@ -75,6 +75,9 @@ struct Answer {
 
 Answer answer(const View& view, const Ask& ask);
 
+// What people call the work that `waiting` waits for: "job 4711"; empty: unknown.
+std::string other_name(const State& state, WorkloadId id, const WorkloadSpec& waiting);
+
 // The environment variables that the client sends along with a tool's command line.
 std::span<const std::string_view> variables_of_interest();
 

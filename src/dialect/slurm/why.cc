@@ -10,7 +10,13 @@ constexpr Flag kFlags[] = {{"help", 'h'}, {"verbose", 'v', V::none, Flag::Handli
 
 std::string waits(const JobRow& row) {
   const Reason reason = row.why();
-  return "is waiting: it " + sentence(reason, other_name(row.view().state, reason.other));
+  // Where the sentence begins with something else than the job.
+  const bool of_others =
+      reason.code == ReasonCode::priority || reason.code == ReasonCode::array_limit ||
+      reason.code == ReasonCode::partition_down || reason.code == ReasonCode::constraints ||
+      reason.code == ReasonCode::cleaning || reason.code == ReasonCode::unconfirmed;
+  return format("is waiting: {}{}", of_others ? "" : "it ",
+                sentence(reason, other_name(row.view().state, reason.other, row.spec())));
 }
 
 std::string moved(const JobRow& row) {
