@@ -32,6 +32,8 @@ Environment merged(std::initializer_list<const std::vector<std::string>*> lists)
   return env;
 }
 
+constexpr const char* kTaskPid = "SLURM_TASK_PID";  // its value is the child's to fill in
+
 void add_local(Environment& env, const LocalEnvironment& local) {
   env["SLURMD_NODENAME"] = local.node;
   env["PHALANX_SOCKET"] = local.socket;
@@ -167,6 +169,7 @@ spawn::Start batch_request(const LaunchOrder& order, const std::string& script_p
   start.cwd = order.launch.work_dir;
   Environment env = merged({&order.environment});
   add_local(env, local);
+  if (order.kind == WorkloadKind::batch) env[kTaskPid] = "";
   start.env = texts(env);
   if (order.kind == WorkloadKind::batch) {
     start.script = order.script_text;
@@ -211,6 +214,8 @@ Result<spawn::Start> step_request(const StepGrant& grant, const StepLaunch& laun
   }
   Environment common = merged({&launch.environment, &grant.environment});
   add_local(common, local);
+  common["SLURM_UMASK"] = format("{:04o}", launch.umask);
+  common[kTaskPid] = "";
   add_task_environments(start, std::move(common), grant);
   return start;
 }

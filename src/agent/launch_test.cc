@@ -97,6 +97,8 @@ TEST(StepRequest, LaterEnvironmentsWinAndCanRemove) {
   const auto start = step_request(grant(), launch(), kLocal);
   ASSERT_TRUE(start.ok());
   EXPECT_TRUE(has(start->env, "A=grant"));
+  EXPECT_TRUE(has(start->env, "SLURM_UMASK=0022"));
+  EXPECT_TRUE(has(start->env, "SLURM_TASK_PID="));
   EXPECT_FALSE(names(start->env, "CUDA_VISIBLE_DEVICES"));
   EXPECT_FALSE(names(start->env, "B"));  // some task lacks it, so each has its own
   ASSERT_EQ(start->tasks.size(), 2U);

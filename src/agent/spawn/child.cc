@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include "agent/spawn/files.h"
 #include "agent/spawn/launch.h"
@@ -20,6 +22,7 @@ namespace phalanx::agent::spawn {
 namespace {
 
 constexpr int kCannotExecute = 127;
+constexpr std::string_view kOwnPid = "SLURM_TASK_PID=";  // as it comes, without its value
 
 class Child {
  public:
@@ -136,6 +139,9 @@ class Child {
       if (!text.empty()) put(text, true);
     }
     put(context_.marker, true);
+    // A variable that nobody but the task itself can know, where it is asked for.
+    for (char*& text : env)
+      if (std::string_view(text) == kOwnPid) text = const_cast<char*>(own_pid_.c_str());
     env.push_back(nullptr);
     return env;
   }
@@ -207,6 +213,7 @@ class Child {
   const TaskSpec& task_;
   const LaunchContext& context_;
   int status_;
+  const std::string own_pid_ = std::string(kOwnPid) + std::to_string(::getpid());
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "dialect/slurm/hostlist.h"
+#include "dialect/slurm/translate.h"
 
 namespace phalanx::slurm {
 namespace {
@@ -102,6 +103,9 @@ void identity_variables(const State& state, const Workload& w, Variables& v) {
   v["SLURM_SUBMIT_DIR"] = from.empty() ? spec.launch.work_dir : from;
   if (!spec.submit_host.empty()) v["SLURM_SUBMIT_HOST"] = spec.submit_host;
   if (const std::string on = asked(w, "dependency"); !on.empty()) v["SLURM_JOB_DEPENDENCY"] = on;
+  if (const std::string hint = asked(w, "hint"); !hint.empty()) v["SLURM_HINT"] = hint;
+  if (const std::string spread = asked(w, "distribution"); !spread.empty())
+    v["SLURM_DISTRIBUTION"] = spread;
   if (w.restarts > 0) v["SLURM_RESTART_COUNT"] = format("{}", w.restarts);
   v["PHALANX_ATTEMPT"] = format("{}", w.current->number);
 }
@@ -109,7 +113,7 @@ void identity_variables(const State& state, const Workload& w, Variables& v) {
 void time_variables(const Workload& w, Variables& v) {
   const Time start = w.current->launched.value_or(w.current->placed);
   v["SLURM_JOB_START_TIME"] = format("{}", unix_seconds(start));
-  if (w.limit != kForever)
+  if (w.limit < kNoLimit)
     v["SLURM_JOB_END_TIME"] = format("{}", unix_seconds(later(start, w.limit)));
 }
 
@@ -145,6 +149,10 @@ void layout_variables(const State& state, const Workload& w, Variables& v) {
   v["SLURM_JOB_NODELIST"] = v["SLURM_NODELIST"] = fold_hosts(names);
   v["SLURM_JOB_NUM_NODES"] = v["SLURM_NNODES"] = format("{}", names.size());
   v["SLURM_JOB_CPUS_PER_NODE"] = runs(cpus);
+  // Where nobody asked for tasks Slurm tells how many would have a CPU each.
+  for (std::size_t i = 0; !w.spec->tasks_given && i < tasks.size(); ++i)
+    tasks[i] =
+        std::max<std::int64_t>(cpus[i] / std::max<std::int64_t>(w.spec->cpus_per_task, 1), 1);
   v["SLURM_TASKS_PER_NODE"] = runs(tasks);
   // Slurm sets the next two only if they were asked for; frameworks stumble over the second one if
   // it is missing where it could be known, and over the first one where nobody asked for tasks.
@@ -197,6 +205,17 @@ void node_variables(const State& state, const Workload& w, const NodeShare& shar
   if (share.gpus.empty()) return;
   v["SLURM_JOB_GPUS"] = machine_numbers(state, share.node, share.gpus);
   v["SLURM_GPUS_ON_NODE"] = format("{}", share.gpus.size());
+}
+
+// As Slurm names it: one task a node is cyclic too.
+const char* distribution(const Step& step) {
+  const bool in_blocks =
+      std::all_of(step.shares.begin(), step.shares.end(), [](const StepShare& s) {
+        return s.ranks.empty() ||
+               s.ranks.back() - s.ranks.front() + 1 == static_cast<std::int64_t>(s.ranks.size());
+      });
+  const bool several = step.tasks > static_cast<std::int64_t>(step.shares.size());
+  return in_blocks && several ? "block" : "cyclic";
 }
 
 PatternValues pattern_values(const State& state, const Workload& w) {
@@ -265,7 +284,11 @@ std::vector<std::string> step_environment(const State& state, const Workload& w,
   v["SLURM_NODEID"] = format("{}", place - step.shares.begin());
   v["SLURM_CPUS_ON_NODE"] = format("{}", share.cpus.ceil());
   v["SLURM_GTIDS"] = comma_list(share.ranks);
-  v["SLURM_DISTRIBUTION"] = "block";
+  v["SLURM_DISTRIBUTION"] = distribution(step);
+  v["SLURM_CPU_BIND_VERBOSE"] = "quiet";  // tasks may run on any CPU of their step
+  v["SLURM_CPU_BIND_TYPE"] = "none";
+  v["SLURM_CPU_BIND_LIST"] = "";
+  v["SLURM_CPU_BIND"] = "quiet,none";
   v["SLURM_PRIO_PROCESS"] = "0";
   if (!share.gpus.empty()) {
     v["SLURM_STEP_GPUS"] = machine_numbers(state, share.node, share.gpus);

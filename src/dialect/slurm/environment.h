@@ -8,6 +8,10 @@
 // that node, from 0, as a comma list; SLURM_JOB_GPUS and SLURM_STEP_GPUS name the machine's.
 // Without a GPU it is not set.
 //
+// SLURM_UMASK and SLURM_TASK_PID are the agent's to set. What only Slurm's own wire would make true
+// is not set: SLURM_LAUNCH_NODE_IPADDR, SLURM_SRUN_COMM_HOST and _PORT, SLURM_STEP_LAUNCHER_PORT,
+// SLURM_WORKING_CLUSTER. No CPUs are bound, and SLURM_CPU_BIND says so.
+//
 // Pure. Environments are lists of NAME=value; in those of steps an entry without '=' removes a
 // variable.
 #pragma once

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "dialect/slurm/translate.h"
 
 namespace phalanx::slurm {
 namespace {
@@ -159,6 +160,40 @@ TEST_F(Environment, OfTasksOnSeveralNodes) {
                       {"SLURM_CPUS_ON_NODE", "1"}});
   EXPECT_FALSE(task(1, 0).contains("SLURM_NTASKS_PER_NODE"));
   EXPECT_FALSE(task(1, 0).contains("ENVIRONMENT"));
+}
+
+// Golden env/mem0-exclusive and env/named-time: nobody asked for tasks.
+TEST_F(Environment, WithoutTasksTheCpusTellHowManyFit) {
+  share(5, 1, 16);
+  expect(batch(), {{"SLURM_TASKS_PER_NODE", "16"}});
+  expect(task(0, 0), {{"SLURM_TASKS_PER_NODE", "1"}, {"SLURM_NTASKS", "1"}});
+  spec.cpus_per_task = 4;
+  spec.asked["hint"] = "nomultithread";
+  expect(batch(), {{"SLURM_TASKS_PER_NODE", "4"}, {"SLURM_HINT", "nomultithread"}});
+  spec.tasks_given = true;
+  expect(batch(), {{"SLURM_TASKS_PER_NODE", "1"}});
+}
+
+// Golden env/plain, env/N2-n4, env/gpus-per-node; no CPUs are bound here.
+TEST_F(Environment, HowTasksAreSpreadAndBound) {
+  share(5, 1, 1);
+  expect(task(0, 0), {{"SLURM_DISTRIBUTION", "cyclic"},
+                      {"SLURM_CPU_BIND", "quiet,none"},
+                      {"SLURM_CPU_BIND_TYPE", "none"},
+                      {"SLURM_CPU_BIND_VERBOSE", "quiet"},
+                      {"SLURM_CPU_BIND_LIST", ""}});
+  share(6, 1, 1);
+  expect(task(1, 0), {{"SLURM_DISTRIBUTION", "cyclic"}});
+  w.current->shares[0].tasks = 3;
+  expect(task(1, 0), {{"SLURM_DISTRIBUTION", "block"}});
+}
+
+TEST_F(Environment, ALimitThatWasAskedAwayHasNoEnd) {
+  share(5, 1, 1);
+  w.limit = hours(1);
+  EXPECT_TRUE(batch().contains("SLURM_JOB_END_TIME"));
+  w.limit = kNoLimit;
+  EXPECT_FALSE(batch().contains("SLURM_JOB_END_TIME"));
 }
 
 TEST_F(Environment, TasksPerNodeAreToldWheneverTheyAreEven) {
