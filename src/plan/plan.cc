@@ -1,6 +1,7 @@
 #include "plan/plan.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "plan/pass.h"
@@ -16,6 +17,64 @@ struct Planner::Memory {
 
 Planner::Planner() : memory_(std::make_unique<Memory>()) {}
 Planner::~Planner() = default;
+namespace {
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Status nodes_are_known(const State& state, const TaskGroup& group) {
+  for (const auto* list : {&group.required_nodes, &group.excluded_nodes})
+    for (const std::string& name : *list) {
+      const auto& partitions = state.config.partitions;
+      if (find_node(state, name) ||
+          std::any_of(partitions.begin(), partitions.end(),
+                      [&](const Partition& p) { return contains(p.nodes, name); }))
+        continue;
+      return invalid(format("Invalid node name specified: this cluster has no node '{}'", name));
+    }
+  return {};
+}
+
+// Nobody knows yet which features a node has that never joined.
+Status features_are_known(const State& state, const Partition* partition, const TaskGroup& group) {
+  if (group.constraint.any_of.empty()) return {};
+  if (partition && std::any_of(partition->nodes.begin(), partition->nodes.end(),
+                               [&](const std::string& name) { return !find_node(state, name); }))
+    return {};
+  std::set<std::string> known;
+  for (const auto& [id, node] : state.nodes)
+    known.insert(node.spec.features.begin(), node.spec.features.end());
+  for (const auto& set : group.constraint.any_of)
+    for (const std::string& feature : set)
+      if (!known.contains(feature))
+        return invalid(format("Invalid feature specification: no node has '{}'; there are: {}",
+                              feature,
+                              join(std::vector<std::string>(known.begin(), known.end()), ", ")));
+  return {};
+}
+
+Duration limit_in_force(const Partition* partition, const WorkloadSpec& spec) {
+  if (spec.limit != kForever || !partition) return spec.limit;
+  return partition->default_time != kForever ? partition->default_time : partition->max_time;
+}
+
+// What is queued may wait for the partition to change; it has no start that could be told.
+Status never_beyond_limits(const State& state, const WorkloadSpec& spec) {
+  const Partition* partition = find_partition(state.config, spec.partition);
+  const auto reason =
+      partition ? beyond_limits(*partition, spec.groups.front(), limit_in_force(partition, spec))
+                : std::nullopt;
+  if (!reason) return {};
+  return invalid(format("{}: {} by partition {}",
+                        reason->code == ReasonCode::partition_time
+                            ? "Requested time limit is invalid (missing or exceeds some limit)"
+                            : "Requested node configuration is not available",
+                        reason->detail, partition->name));
+}
+
+}  // namespace
+
 Planner::Planner(Planner&&) noexcept = default;
 Planner& Planner::operator=(Planner&&) noexcept = default;
 
@@ -61,7 +120,8 @@ Time Planner::next_wakeup(const State&, Time now) const {
 }
 
 Result<WouldStart> would_start(const State& state, Time now, const WorkloadSpec& spec) {
-  if (Status status = could_ever_run(state, spec); !status.ok()) return status.error();
+  TRY(could_ever_run(state, spec));
+  TRY(never_beyond_limits(state, spec));
   place::Timeline timeline(state, now);
   for (const WorkloadId id : state.pending) {  // promises in order of their dates stand before it
     const auto c = candidate(state, id);
@@ -72,8 +132,8 @@ Result<WouldStart> would_start(const State& state, Time now, const WorkloadSpec&
   }
   const Partition* partition = find_partition(state.config, spec.partition);
   const place::Scope scope{partition, nullptr, partition ? partition->max_nodes : 0};
-  auto opening =
-      timeline.earliest(scope, spec.groups.front(), spec.limit, std::max(now, spec.begin));
+  auto opening = timeline.earliest(scope, spec.groups.front(), limit_in_force(partition, spec),
+                                   std::max(now, spec.begin));
   if (!opening)
     return unavailable(
         "no start can be foreseen: work without a time limit holds what it needs, or nodes are "
@@ -96,6 +156,8 @@ Status within_limits(const State& state, const WorkloadSpec& spec, Duration limi
 Status could_ever_run(const State& state, const WorkloadSpec& spec) {
   const Partition* partition = find_partition(state.config, spec.partition);
   const TaskGroup& group = spec.groups.front();
+  TRY(nodes_are_known(state, group));
+  TRY(features_are_known(state, partition, group));
   if (partition && partition->max_memory_per_node > 0 &&
       group.per_node.memory + group.per_task.memory > partition->max_memory_per_node)
     return invalid(
@@ -113,6 +175,12 @@ Status could_ever_run(const State& state, const WorkloadSpec& spec) {
   const place::Board board = place::Board::empty(state, true);
   const place::Scope scope{partition, nullptr, 0};
   if (place::fit(board, scope, group)) return {};
+  if (partition && !group.excluded_nodes.empty() &&
+      std::all_of(partition->nodes.begin(), partition->nodes.end(),
+                  [&](const std::string& name) { return contains(group.excluded_nodes, name); }))
+    return invalid(format(
+        "Requested node configuration is not available: every node of partition {} is excluded",
+        partition->name));
   const place::Shortage shortage = place::shortage(board, scope, group);
   return invalid(
       format("Requested node configuration is not available: needs {}, but partition {} has {} in "

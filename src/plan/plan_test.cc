@@ -162,6 +162,62 @@ TEST_F(PlannerTest, NodesThatNeverJoinedAreWaitedFor) {
   EXPECT_EQ(why(100).nodes, std::vector<std::string>{"n2"});
 }
 
+TEST_F(PlannerTest, WhatIsNotThereIsNamed) {
+  nodes("n1:8 n2:8");
+  state.nodes.at(state.node_by_name.at("n1")).spec.features = {"a100", "ib"};
+  struct Case {
+    std::vector<std::string> required, excluded, features;
+    const char* said;
+  };
+  const Case cases[] = {
+      {{"nosuch"}, {}, {}, "Invalid node name specified: this cluster has no node 'nosuch'"},
+      {{}, {"nosuch"}, {}, "Invalid node name specified: this cluster has no node 'nosuch'"},
+      {{},
+       {"n1", "n2"},
+       {},
+       "Requested node configuration is not available: every node of partition main is excluded"},
+      {{},
+       {},
+       {"ib", "h100"},
+       "Invalid feature specification: no node has 'h100'; there are: a100, ib"},
+      {{"n1"}, {"n2"}, {"ib"}, ""},
+  };
+  for (const Case& c : cases) {
+    WorkloadSpec spec;
+    spec.partition = "main";
+    spec.groups[0] = gang("1x1");
+    spec.groups[0].required_nodes = c.required;
+    spec.groups[0].excluded_nodes = c.excluded;
+    if (!c.features.empty()) spec.groups[0].constraint.any_of = {c.features};
+    const Status status = could_ever_run(state, spec);
+    EXPECT_EQ(status.ok() ? "" : status.error().message, c.said);
+  }
+  state.config.partitions[0].nodes.emplace_back("n3");  // may have anything when it joins
+  WorkloadSpec spec;
+  spec.partition = "main";
+  spec.groups[0] = gang("1x1");
+  spec.groups[0].required_nodes = {"n3"};
+  spec.groups[0].constraint.any_of = {{"h100"}};
+  EXPECT_TRUE(could_ever_run(state, spec).ok());
+}
+
+TEST_F(PlannerTest, AStartThatNeverComesIsNotForeseen) {
+  nodes("n1:8 n2:8");
+  state.config.partitions[0].max_time = hours(4);
+  WorkloadSpec spec;
+  spec.partition = "main";
+  spec.groups[0] = gang("1x1");
+  EXPECT_EQ(would_start(state, kZero, spec)->start, kZero);
+  spec.limit = hours(5);
+  EXPECT_EQ(would_start(state, kZero, spec).error().message,
+            "Requested time limit is invalid (missing or exceeds some limit): 5h asked, 4h allowed "
+            "by partition main");
+  spec.limit = hours(1);
+  spec.groups[0].tasks = spec.groups[0].nodes_min = 9;
+  EXPECT_EQ(would_start(state, kZero, spec).error().message,
+            "Requested node configuration is not available: 9 asked, 2 allowed by partition main");
+}
+
 TEST_F(PlannerTest, APromiseThatMovesLaterSaysWhy) {
   nodes("n1:8");
   submit(100, "1x8", hours(1), 90);
