@@ -197,8 +197,7 @@ class Check:
         self.ctest("release", ["-R", r"^purity\."])
 
     def headers(self):
-        if not (house.ROOT / "build/release/compile_commands.json").is_file():
-            self.skipped("headers", "the release build could not be configured")
+        if not self.configured("dev") and not self.configure("dev"):
             return
         self.step("headers", ["tools/headers", "--jobs", str(self.given.jobs)])
 
@@ -235,10 +234,10 @@ class Check:
             self.ctest("tsan", ["-R", room_tests(rooms)], fixed if able else [])
 
     def lint(self):
-        if not (house.ROOT / "build/release/compile_commands.json").is_file():
-            self.skipped("lint", "the release build could not be configured")
-            return
-        self.step("lint", ["tools/lint", "--jobs", str(self.given.jobs)])
+        preset = "release" if self.given.lint == "together" else "dev"
+        if self.configured(preset) or self.configure(preset):
+            how = ["--together"] if self.given.lint == "together" else []
+            self.step("lint", ["tools/lint", "--jobs", str(self.given.jobs), *how])
 
     def fuzz(self):
         if not self.configure("fuzz"):
@@ -333,6 +332,8 @@ def main():
     options.add_argument("--asan", default="all", metavar="ROOMS", help="only the tests of these rooms, by commas (all)")
     options.add_argument("--tsan", default="all", metavar="ROOMS",
                          help=f"only the tests of these rooms, by commas ({','.join(THREADED_ROOMS)})")
+    options.add_argument("--lint", default="each", choices=["each", "together"],
+                         help="file by file, or in groups, which is faster and does not look at includes (each)")
     options.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000),
                          help="draws the mutants; printed")
     options.add_argument("--jobs", type=int, default=house.cpus(), help="compilers and tests at a time")

@@ -46,6 +46,8 @@ def include_closure(name, root=ROOT):
         seen.add(current)
         for included in INCLUDE.findall((root / current).read_text(errors="replace")):
             beside = os.path.join(os.path.dirname(current), included)
+            if os.path.isabs(included):  # in the groups that CMake writes
+                included = os.path.relpath(included, root)
             todo += [c for c in (os.path.join("src", included), included, beside) if (root / c).is_file()][:1]
     return sorted(os.path.normpath(n) for n in seen)
 
