@@ -205,6 +205,9 @@ void Rooms::batch_heard(const Fence& fence, const UnitEvent& event) {
     tell(node::BatchStarted{fence, sentence(refused->stage, refused->error, refused->detail),
                             is_user_fault(refused->stage)});
   } else if (const auto* failed = std::get_if<spawn::TaskFailed>(&event)) {
+    if (const Room* room = find(fence))
+      write_note(room->record.order,
+                 "error: " + sentence(failed->stage, failed->error, failed->detail));
     tell(node::BatchStarted{fence, sentence(failed->stage, failed->error, failed->detail),
                             is_user_fault(failed->stage)});
   } else if (std::holds_alternative<spawn::TaskStarted>(event)) {

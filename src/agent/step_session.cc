@@ -206,7 +206,8 @@ void StepSession::heard(const UnitEvent& event) {
   } else if (const auto* exited = std::get_if<spawn::TaskExited>(&event)) {
     const TaskEnd end = task_end(exited->status);
     tasks_.at(exited->task).usage = exited->usage;
-    task_exited(exited->task, end, end.signal == SIGKILL && outside_.rooms.oom_killed(key_));
+    // Also where the task outlived a child that was killed for memory, as Slurm has it.
+    task_exited(exited->task, end, outside_.rooms.oom_killed(key_));
   } else if (std::holds_alternative<spawn::AllExited>(event)) {
     all_exited();
   } else if (const auto* output = std::get_if<spawn::Output>(&event)) {

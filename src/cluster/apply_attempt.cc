@@ -19,6 +19,8 @@ void count_busy(State& state, const Workload& w, bool more) {
     --it->second.busy;
 }
 
+constexpr std::int32_t kKill = 9;
+
 PastAttempt past_attempt(const State& state, const Workload& w, Time at, const End& end) {
   PastAttempt past;
   past.number = w.current->number;
@@ -147,8 +149,11 @@ void apply_one(State& state, Time at, const Ended& e) {
   state.preparing.erase(e.id);
   edit(state, e.id, [&](Workload& w) {
     blame_nodes(state, w, e);
-    for (auto& [number, step] : w.steps)
-      if (!step.ended) step.ended = at;
+    for (auto& [number, step] : w.steps) {
+      if (step.ended) continue;
+      step.ended = at;
+      step.exit_signal = kKill;  // what is left of a job is killed with it
+    }
     if (e.attempt != 0 && w.current) w.past.push_back(past_attempt(state, w, at, e.end));
     if (e.again)
       come_back(state, w, e);

@@ -52,7 +52,10 @@ TEST(Step, IsGrantedWaitsOrIsImpossible) {
   EXPECT_EQ(w.give(step_of(1, 1, 0, "f"), user("anna")).error->code, Error::Code::Conflict);
   w.say("n1", 1, AttemptPhase::gone);
   EXPECT_EQ(w.work(1).end.worst_step, 4);
-  for (const auto& [number, step] : w.work(1).steps) EXPECT_TRUE(step.ended);
+  for (const auto& [number, step] : w.work(1).steps) {
+    EXPECT_TRUE(step.ended);
+    EXPECT_EQ(step.exit_signal, number == 0 ? 0 : 9) << "what the job left running was killed";
+  }
 }
 
 TEST(Step, EndsWhenItsAgentsSaySo) {

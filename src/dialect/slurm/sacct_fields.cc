@@ -472,6 +472,8 @@ std::string AccountRow::node(NodeId id) const {
 
 ExitCode AccountRow::exit_code() const {
   if (attempt) return {attempt->end.exit_code, attempt->end.exit_signal};
+  constexpr std::int32_t kOutOfMemory = 125;
+  if (step && step->out_of_memory) return {0, kOutOfMemory};
   // Of several tasks the worst counts, and an exit code is worse than a signal.
   if (step) return {step->exit_code, step->exit_code != 0 ? 0 : step->exit_signal};
   const ExitCode code = job->exit_code();
