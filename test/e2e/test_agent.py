@@ -69,6 +69,32 @@ def step_out_of_memory():
     check("ut of memory" in result.err.lower() or "oom" in result.err.lower(), f"it does not say why: {result.err}")
 
 
+@case("step.tasks_know_their_process_and_umask")
+def own_process():
+    cluster = Cluster()
+    check_it = '[ "$SLURM_TASK_PID" = $$ ]'
+    result = cluster.run("srun", "-n3", "sh", "-c", f'{check_it} && [ "$SLURM_UMASK" = "$(umask)" ] || env | grep SLURM')
+    equal((result.code, result.out), (0, ""), "of tasks")
+    equal(cluster.run("sbatch", "--wait", "--output=/dev/null", "--wrap", check_it).code, 0, "of the script")
+
+
+@case("step.ranks_go_round_the_nodes")
+def cyclic():
+    cluster = Cluster(nodes=2, cpus=4)
+    out = cluster.run("srun", "-N2", "-n4", "-m", "cyclic", "sh", "-c", "echo $SLURM_PROCID $SLURMD_NODENAME").out
+    where = dict(line.split() for line in out.splitlines())
+    check(where["0"] != where["1"] and where["0"] == where["2"], f"one rank after the other on the next node: {where}")
+
+
+@case("step.memory_is_named_where_a_child_was_killed")
+def step_memory_of_a_child():
+    need_root()
+    cluster = Cluster()
+    result = cluster.run("srun", "--mem=64M", "bash", "-c", 'python3 -c "x = bytearray(300 << 20)"; exit 3')
+    equal(result.code, 253, f"out of memory ({result.err})")
+    check("oom_kill" in result.err, f"it does not say why: {result.err}")
+
+
 @case("step.memory_of_its_own_ends_it")
 def step_memory():
     need_root()
@@ -76,7 +102,8 @@ def step_memory():
     script = 'srun --mem=64M python3 -c "x = bytearray(200 << 20)"; echo step $?; python3 -c "x = bytearray(200 << 20)"; echo job $?'
     result = cluster.run("sbatch", "--wait", "--mem=500M", "--output=memory.out", "--wrap", script)
     equal(result.code, 0, "the script's last word")
-    output = (cluster.work / "memory.out").read_text()
+    with open(os.path.join(cluster.work, "memory.out")) as file:
+        output = file.read()
     check("step 253" in output and "job 0" in output, f"the step's limit is not its own: {output}")
 
 
