@@ -37,7 +37,7 @@ def reconfigure():
 
     write(c, shorter.replace("NodeName=n1 CPUs=4", "NodeName=n1 CPUs=2") + "NodeName=n3 CPUs=1\nSuspendTime=5\n")
     if os.geteuid() == 0:
-        refused = c.run("scontrol", "reconfigure", user=ordinary_user())
+        refused = c.run("scontrol", "reconfigure", user=ordinary_user().pw_name)
         equal(refused.code, 1)
         check("only operators may" in refused.err, refused)
         check(shows(c, "partition p", "MaxTime=01:00:00"), "nothing has changed")
