@@ -22,9 +22,13 @@ void say_refused(const Session& session, const std::string& job, const Error& er
   session.error(format("Unable to create step for job {}: {}", job, error.message));
 }
 
+// Where the step runs: in an allocation of its own, whose submission has told about the options
+// already, or in a job that is there.
+enum class Where { own_job, given_job };
+
 // Asks until the step is granted. Nothing: it never will be, or a signal came.
 std::optional<slurm::StepReply> get_step(Session& session, const std::string& job,
-                                         const CommandLine& line) {
+                                         const CommandLine& line, Where where) {
   slurm::StepAsk ask;
   ask.job = job;
   ask.tokens = line.tokens;
@@ -42,6 +46,8 @@ std::optional<slurm::StepReply> get_step(Session& session, const std::string& jo
     }
     if (reply->waiting.empty()) {
       for (const std::string& warning : reply->warnings) session.say("Warning: " + warning);
+      if (where == Where::given_job)
+        print_warnings(session, reply->notes, line.options.verbose > 0);
       if (waited && line.options.quiet == 0) session.say(format("Step created for job {}", job));
       restore_signals();
       return std::move(*reply);
@@ -71,8 +77,8 @@ void step_over(Session& session, const slurm::StepReply& step, const StepEnd& en
     session.error(answer.error().message);
 }
 
-int run_step(Session& session, const std::string& job, const CommandLine& line) {
-  auto step = get_step(session, job, line);
+int run_step(Session& session, const std::string& job, const CommandLine& line, Where where) {
+  auto step = get_step(session, job, line, where);
   if (!step) return exit_error();
   auto setup = make_step(session, line.options, *step);
   if (!setup.ok()) {
@@ -90,7 +96,7 @@ int run_step(Session& session, const std::string& job, const CommandLine& line) 
 int run_in_own_job(Session& session, const CommandLine& line) {
   const auto allocation = allocate(session, make_request(slurm::Tool::Srun, line), line.options);
   if (!allocation) return exit_error();
-  const int code = run_step(session, format("{}", allocation->job), line);
+  const int code = run_step(session, format("{}", allocation->job), line, Where::own_job);
   finish(session, allocation->job, code);
   return code;
 }
@@ -114,7 +120,8 @@ int run_srun(int argc, char** argv) {
   }
   if (line.options.test_only) return test_only(session, make_request(slurm::Tool::Srun, line));
   const std::string& job = line.options.step.job_id;
-  return job.empty() ? run_in_own_job(session, line) : run_step(session, job, line);
+  return job.empty() ? run_in_own_job(session, line)
+                     : run_step(session, job, line, Where::given_job);
 }
 
 }  // namespace phalanx::cli

@@ -12,7 +12,6 @@ namespace {
 
 constexpr int kOutOfMemory = 253;
 constexpr Duration kGather = milliseconds(50);  // ends that come together are one message
-constexpr Duration kKillWait = seconds(30);
 constexpr Duration kGoodbye = seconds(2);
 constexpr Duration kSecondInterrupt = seconds(1);
 
@@ -259,7 +258,7 @@ void StepRun::signalled(int signal) {
   } else if (signal == SIGTERM || signal == SIGHUP) {
     session_.say("forcing job termination");
     terminate(format("Job step aborted: Waiting up to {} seconds for job step to finish.",
-                     std::chrono::duration_cast<seconds>(kKillWait).count() + 2),
+                     setup_.step.kill_wait_seconds + 2),
               SIGTERM);
   } else {
     signal_all(signal);
@@ -291,7 +290,8 @@ void StepRun::signal_all(int signal) {
 }
 
 void StepRun::kill_later() {
-  kill_timer_ = loop_.after(kKillWait, [this] { signal_all(SIGKILL); });
+  kill_timer_ =
+      loop_.after(seconds(setup_.step.kill_wait_seconds), [this] { signal_all(SIGKILL); });
 }
 
 void StepRun::terminate(const std::string& why, int signal) {

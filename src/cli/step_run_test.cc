@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <functional>
 #include <mutex>
 
@@ -193,6 +194,27 @@ TEST_F(StepRunTest, ABadExitEndsTheOthersIfAskedTo) {
   StepSetup setup = setup_of(agent, {0, 1});
   setup.kill_on_bad_exit = true;
   EXPECT_EQ(run(std::move(setup)).end.exit_code, 143);
+}
+
+TEST_F(StepRunTest, SaysHowLongItWaitsAsTheClusterIsConfigured) {
+  FakeAgent agent([](const FakeAgent::Socket& socket, int) {
+    FakeAgent::say(socket, StepTaskStarted{0, 100});
+    ::kill(::getpid(), SIGTERM);
+  });
+  agent.on_command = [](const FakeAgent::Socket& socket, const StepCommand& command) {
+    const auto* signal = std::get_if<StepSignal>(&command);
+    if (!signal || signal->signal != SIGTERM) return;
+    FakeAgent::say(socket, StepTaskExited{0, 0, SIGTERM, false});
+    FakeAgent::say(socket, StepNodeEnded{});
+  };
+  StepSetup setup = setup_of(agent, {0});
+  setup.quiet = false;
+  setup.step.kill_wait_seconds = 5;  // golden output/cancelled-out
+  ::testing::internal::CaptureStderr();
+  run(std::move(setup));
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("Waiting up to 7 seconds for job step to finish."), std::string::npos)
+      << said;
 }
 
 TEST_F(StepRunTest, OutOfMemoryHasACodeOfItsOwn) {

@@ -44,6 +44,7 @@ slurm::StepNode node_of_step(const State& state, const Workload& w, const Step& 
 Result<slurm::StepReply> granted(Door& door, const Reply& reply, const slurm::StepPlan& plan) {
   slurm::StepReply out;
   out.warnings = plan.warnings;
+  out.notes = plan.notes;
   out.waiting = reply.waiting;
   out.job = reply.number;
   if (!reply.step) return out;
@@ -60,6 +61,8 @@ Result<slurm::StepReply> granted(Door& door, const Reply& reply, const slurm::St
   out.kill_on_bad_exit = state.config.kill_on_bad_exit;
   out.wait_seconds =
       static_cast<std::uint32_t>(std::chrono::floor<seconds>(state.config.wait_time).count());
+  out.kill_wait_seconds = static_cast<std::uint32_t>(
+      std::chrono::floor<seconds>(state.config.timers.kill_wait).count());
   out.job_name = w->spec->name;
   out.user = w->spec->owner.user;
   for (const StepShare& share : reply.step->shares)
@@ -79,6 +82,7 @@ Result<slurm::StepPlan> plan_of(const Door& door, const slurm::StepAsk& ask) {
   auto options = slurm::parse_tokens(slurm::Tool::Srun, ask.tokens, context);
   if (const Diagnostic* error = options.first_error()) return invalid(error->message);
   slurm::StepPlan plan = TRY(slurm::translate_step(*w, options.value, ask.program));
+  for (const Diagnostic& said : options.diagnostics) plan.notes.push_back(said.message);
   plan.request.target = target;
   plan.request.key = ask.key;
   return plan;

@@ -100,19 +100,21 @@ BOOST_DESCRIBE_STRUCT(StepNode, (), (name, agent_url, token, ranks))
 
 struct StepReply {
   std::string waiting;
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings;  // what Slurm would say too
+  std::vector<std::string> notes;     // which options are not acted upon
   std::uint32_t job = 0, step = 0, array_job = 0;
   std::optional<std::uint32_t> array_index;
   std::uint32_t tasks = 0, restarts = 0;
   bool kill_on_bad_exit = false;   // where srun is not told: what the cluster is configured to do
   std::uint32_t wait_seconds = 0;  // likewise; 0: for ever
+  std::uint32_t kill_wait_seconds = 30;  // between TERM and KILL
   std::string job_name, user;
   std::vector<StepNode> nodes;
   bool operator==(const StepReply&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(StepReply, (),
-                      (waiting, warnings, job, step, array_job, array_index, tasks, restarts,
-                       kill_on_bad_exit, wait_seconds, job_name, user, nodes))
+                      (waiting, warnings, notes, job, step, array_job, array_index, tasks, restarts,
+                       kill_on_bad_exit, wait_seconds, kill_wait_seconds, job_name, user, nodes))
 
 // POST step_over, and POST finish for an allocation (step stays 0 there).
 struct OverRequest {
