@@ -146,7 +146,7 @@ queue::Turn turn(const State& state, Time now, const Candidate& c) {
   return {p.priority_tier,
           queue::priority(state.config.policy, p, now, std::max(submitted, c.spec->begin), by_hand,
                           nice),
-          submitted, c.id};
+          by_hand ? 0 : nice, submitted, c.id};
 }
 
 Time eligible_again(const State& state, Time now, const Candidate& c) {

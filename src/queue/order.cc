@@ -4,17 +4,10 @@
 #include "queue/queue.h"
 
 namespace phalanx::queue {
-namespace {
-
-// The middle of 32 bits, the range of a priority set by hand: such a one can come before all others
-// or after them.
-constexpr std::int64_t kBase = std::int64_t{1} << 31;
-
-}  // namespace
 
 bool before(const Turn& a, const Turn& b) {
-  return std::tuple(-a.tier, -a.priority, a.submitted, a.id) <
-         std::tuple(-b.tier, -b.priority, b.submitted, b.id);
+  return std::tuple(-a.tier, -a.priority, a.nice, a.submitted, a.id) <
+         std::tuple(-b.tier, -b.priority, b.nice, b.submitted, b.id);
 }
 
 std::int64_t priority(const Policy& policy, const Partition& partition, Time now,
@@ -28,7 +21,7 @@ std::int64_t priority(const Policy& policy, const Partition& partition, Time now
   }
   const std::int64_t of_partition = policy.weight_partition * partition.priority_job_factor /
                                     std::max<std::int64_t>(1, policy.largest_job_factor);
-  return std::max<std::int64_t>(1, kBase + age + of_partition - nice);
+  return std::max<std::int64_t>(1, 1 + age + of_partition - nice);
 }
 
 }  // namespace phalanx::queue

@@ -6,12 +6,15 @@ namespace phalanx::queue {
 namespace {
 
 TEST(Order, TierThenPriorityThenAgeThenId) {
-  const Turn base{1, 10, from_unix_ms(5), WorkloadId{7}};
+  const Turn base{1, 10, 0, from_unix_ms(5), WorkloadId{7}};
   Turn other = base;
   other.tier = 2;
   EXPECT_TRUE(before(other, base));
   other = base;
   other.priority = 11;
+  EXPECT_TRUE(before(other, base));
+  other = base;
+  other.nice = -1;
   EXPECT_TRUE(before(other, base));
   other = base;
   other.submitted = from_unix_ms(4);
@@ -48,16 +51,19 @@ TEST(Order, APartitionsJobFactorCountsByItsShareOfTheLargest) {
 }
 
 TEST(Order, TheHandAndNiceCount) {
-  const Policy policy;
+  Policy policy;
+  policy.weight_age = 1000;
+  policy.max_age = hours(10);
   const Partition partition;
-  EXPECT_EQ(priority(policy, partition, Time{}, Time{}, 42, 5), 42);
-  EXPECT_EQ(priority(policy, partition, Time{}, Time{}, std::nullopt, 100) + 100,
-            priority(policy, partition, Time{}, Time{}, std::nullopt, 0));
-  // What Slurm's commands can say, 32 bits, reaches both ends of the queue.
-  EXPECT_GT(priority(policy, partition, Time{}, Time{}, 4'294'967'294, 0),
-            priority(policy, partition, Time{}, Time{}, std::nullopt, 0));
-  EXPECT_LT(priority(policy, partition, Time{}, Time{}, 1'000, 0),
-            priority(policy, partition, Time{}, Time{}, std::nullopt, 0));
+  const auto of = [&](std::optional<std::int64_t> by_hand, std::int64_t nice) {
+    return priority(policy, partition, from_unix_ms(0) + hours(5), from_unix_ms(0), by_hand, nice);
+  };
+  EXPECT_EQ(of(42, 5), 42);
+  EXPECT_EQ(of(std::nullopt, 0), 501);
+  EXPECT_EQ(of(std::nullopt, 100), 401);
+  EXPECT_EQ(of(std::nullopt, 5'000), 1);
+  // A number that people set by hand to go first does so: factors add up to thousands.
+  EXPECT_GT(of(99'999, 0), of(std::nullopt, 0));
 }
 
 }  // namespace

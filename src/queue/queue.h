@@ -16,6 +16,7 @@ namespace phalanx::queue {
 struct Turn {
   std::int64_t tier = 0;      // of the partition; larger first
   std::int64_t priority = 0;  // larger first
+  std::int64_t nice = 0;      // smaller first: where no weight is set, all priorities are 1
   Time submitted{};           // earlier first
   WorkloadId id;              // smaller first
   bool operator==(const Turn&) const = default;
@@ -23,10 +24,9 @@ struct Turn {
 // True if `a` is looked at before `b`.
 bool before(const Turn& a, const Turn& b);
 
-// The number that squeue prints. Set by hand, it is that. Otherwise a base that is equal for all,
-// plus the age since the work could have started (up to max_age, by weight_age), plus the
-// partition's job factor as a share of the largest (by weight_partition), minus nice; never below
-// 1.
+// The number that squeue prints. Set by hand, it is that. Otherwise 1 plus the age since the work
+// could have started (up to max_age, by weight_age), plus the partition's job factor as a share of
+// the largest (by weight_partition), minus nice; never below 1.
 std::int64_t priority(const Policy& policy, const Partition& partition, Time now,
                       Time eligible_since, const std::optional<std::int64_t>& by_hand,
                       std::int64_t nice);
