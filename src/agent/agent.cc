@@ -92,7 +92,7 @@ NodeReport Agent::greeting() {
   report.name = discovery_.spec.name;
   report.boot = discovery_.boot;
   report.spec = discovery_.spec;
-  report.attempts = node_.reports();
+  report.attempts = node_.reports(node_now());
   report.warnings = discovery_.warnings;
   const std::vector<std::string> more = rooms_.warnings();
   report.warnings.insert(report.warnings.end(), more.begin(), more.end());
@@ -104,6 +104,7 @@ void Agent::ordered(const Order& order) {
   const auto* signal = std::get_if<SignalOrder>(&order);
   if (signal && signal->step && signal->signal == SIGKILL)  // scancel of one step
     steps_.step_stops({signal->fence, *signal->step});
+  if (const auto* set = std::get_if<SetLimit>(&order)) rooms_.set_limit(set->fence, set->limit);
   carry_out(node_.order(node_now(), order));
 }
 
@@ -128,7 +129,7 @@ void Agent::found(const node::OsResult& result) {
 void Agent::tell(const Report& report) {
   // An allocation runs nothing by itself: that it may run is known from here on.
   const auto* attempt = std::get_if<AttemptReport>(&report);
-  if (attempt && attempt->phase == AttemptPhase::running) rooms_.went(attempt->fence);
+  if (attempt && attempt->phase == AttemptPhase::running) rooms_.went(attempt->fence, node_now());
   link_.send(report);
 }
 
@@ -148,6 +149,8 @@ void Agent::carry_out(const node::Action& action) {
     if constexpr (std::is_same_v<A, node::KillAll>) rooms_.kill(a.fence);
     if constexpr (std::is_same_v<A, node::CleanUp>) rooms_.clean(a.fence);
     if constexpr (std::is_same_v<A, node::Tell>) tell(a.report);
+    if constexpr (std::is_same_v<A, node::Expired>)
+      note_stop({a.fence, EndCause::timeout, Duration(0)});
   };
   std::visit(act, action);
 }
@@ -162,7 +165,7 @@ void Agent::set_timer() {
 // Which attempt holds a GPU here, by its uuid.
 std::map<std::string, std::string> Agent::holders() const {
   std::map<std::string, std::string> out;
-  for (const AttemptReport& report : node_.reports()) {
+  for (const AttemptReport& report : node_.reports(node_now())) {
     const LaunchOrder* order = node_.launch_order(report.fence);
     if (!order || report.phase == AttemptPhase::gone) continue;
     for (const DeviceIndex index : order->share.gpus)
@@ -197,7 +200,7 @@ void Agent::stop() {
     exit_code_ = 1;
     loop_.stop();
   });
-  for (const AttemptReport& report : node_.reports())
+  for (const AttemptReport& report : node_.reports(node_now()))
     carry_out(node_.order(node_now(), Release{report.fence}));
   if (rooms_.empty()) leave();
 }

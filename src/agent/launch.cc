@@ -230,8 +230,9 @@ std::string sentence(spawn::Stage stage, int error, const std::string& detail) {
 }
 
 bool is_user_fault(spawn::Stage stage) {
-  return stage == Stage::Stdin || stage == Stage::Stdout || stage == Stage::Stderr ||
-         stage == Stage::Directory || stage == Stage::Exec || stage == Stage::ArgumentSpace;
+  return stage == Stage::Request || stage == Stage::Identity || stage == Stage::Stdin ||
+         stage == Stage::Stdout || stage == Stage::Stderr || stage == Stage::Directory ||
+         stage == Stage::Exec || stage == Stage::ArgumentSpace;
 }
 
 TaskEnd task_end(int wait_status) {

@@ -28,7 +28,7 @@ Result<spawn::Start> step_request(const StepGrant& grant, const StepLaunch& laun
 
 // "cannot open /x/7.out for standard output: No such file or directory".
 std::string sentence(spawn::Stage stage, int error, const std::string& detail);
-// The submission's fault, not the node's: its files, its program.
+// The submission's fault, not the node's: what it lacks, who it is for, its files, its program.
 bool is_user_fault(spawn::Stage stage);
 
 struct TaskEnd {

@@ -123,8 +123,17 @@ TEST(StepRequest, StreamsAreOneForAllOrOneForEach) {
 TEST(Sentence, NamesWhatWasOpenedAndWhy) {
   EXPECT_EQ(sentence(spawn::Stage::Stdout, ENOENT, "/x/7.out"),
             "cannot open /x/7.out for standard output: No such file or directory");
-  EXPECT_TRUE(is_user_fault(spawn::Stage::Stdout));
-  EXPECT_FALSE(is_user_fault(spawn::Stage::Cgroup));
+}
+
+// What the order lacks, who it is for and what it names is never the node's fault.
+TEST(UserFault, IsWhatComesWithTheSubmission) {
+  using spawn::Stage;
+  for (const Stage stage : {Stage::Request, Stage::Identity, Stage::Stdin, Stage::Stdout,
+                            Stage::Stderr, Stage::Directory, Stage::Exec, Stage::ArgumentSpace})
+    EXPECT_TRUE(is_user_fault(stage)) << sentence(stage, 0, "");
+  for (const Stage stage :
+       {Stage::Intent, Stage::Folder, Stage::Fork, Stage::Script, Stage::Pty, Stage::Cgroup})
+    EXPECT_FALSE(is_user_fault(stage)) << sentence(stage, 0, "");
 }
 
 TEST(RoomName, IsSafeAndShortAndItsUnitsLeadBack) {

@@ -4,6 +4,7 @@
 // left out, with a line on stderr.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,10 @@ struct AttemptRecord {
   Fence fence;
   LaunchOrder order;
   bool went = false;
+  std::optional<Time> went_at;  // CLOCK_BOOTTIME
   bool operator==(const AttemptRecord&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(AttemptRecord, (), (fence, order, went))
+BOOST_DESCRIBE_STRUCT(AttemptRecord, (), (fence, order, went, went_at))
 
 class AttemptRecords {
  public:

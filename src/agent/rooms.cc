@@ -27,6 +27,11 @@ void make_directory(const std::string& path, mode_t mode) {
   ::chmod(path.c_str(), mode);
 }
 
+// What a supervisor says, on the Node's clock: both are CLOCK_BOOTTIME.
+Time moment(std::uint64_t boottime_ns) {
+  return Time(std::chrono::floor<Duration>(std::chrono::nanoseconds(boottime_ns)));
+}
+
 Used used_of(const CgroupCounters& counters) {
   return {counters.user_ms, counters.system_ms, counters.memory_peak_bytes};
 }
@@ -115,17 +120,25 @@ Status Rooms::prepare(Room& room) const {
 
 void Rooms::make(const Fence& fence, const LaunchOrder& order) {
   Room& room = rooms_[fence];
-  room.record = {fence, order, false};
+  room.record = {fence, order, false, std::nullopt};
   room.name = room_name(fence, order.label);
   const Status status = prepare(room);
   tell(node::RoomMade{fence, status.ok() ? "" : status.error().message});
 }
 
-void Rooms::went(const Fence& fence) {
+void Rooms::went(const Fence& fence, Time at) {
   Room* room = find(fence);
   if (!room || room->record.went) return;
   room->record.went = true;
+  room->record.went_at = at;
   (void)records_.write(room->name, room->record).ok();  // it could be written before: see prepare
+}
+
+void Rooms::set_limit(const Fence& fence, Duration limit) {
+  Room* room = find(fence);
+  if (!room || room->record.order.limit == limit) return;
+  room->record.order.limit = limit;
+  (void)records_.write(room->name, room->record).ok();
 }
 
 // --- starting
@@ -176,7 +189,7 @@ void Rooms::attach(Room& room, StepNumber step, Unit::Handler handler) {
 void Rooms::start_batch(const Fence& fence) {
   Room* room = find(fence);
   if (!room) return;
-  went(fence);
+  went(fence, Time(net::boottime_now()));
   const LaunchOrder& order = room->record.order;
   if (order.kind == WorkloadKind::batch && order.script_text.empty()) {
     return tell(node::BatchStarted{fence, "the batch script is missing from the order", true});
@@ -210,15 +223,15 @@ void Rooms::batch_heard(const Fence& fence, const UnitEvent& event) {
                  "error: " + sentence(failed->stage, failed->error, failed->detail));
     tell(node::BatchStarted{fence, sentence(failed->stage, failed->error, failed->detail),
                             is_user_fault(failed->stage)});
-  } else if (std::holds_alternative<spawn::TaskStarted>(event)) {
-    tell(node::BatchStarted{fence, "", false});
+  } else if (const auto* started = std::get_if<spawn::TaskStarted>(&event)) {
+    tell(node::BatchStarted{fence, "", false, moment(started->time)});
   } else if (const auto* exited = std::get_if<spawn::TaskExited>(&event)) {
     const TaskEnd end = task_end(exited->status);
     const bool out_of_memory = oom_killed(key);
     if (const Room* room = find(fence); room && out_of_memory)
       write_note(room->record.order, memory_note(room->record.order.label + ".batch"));
     tell(node::UnitExited{key, end.code, end.signal, out_of_memory, false,
-                          used_by(key, exited->usage)});
+                          used_by(key, exited->usage), moment(exited->time)});
   } else if (std::holds_alternative<SupervisorLost>(event)) {
     tell(node::UnitExited{key, 0, SIGKILL, false, true, {}});  // dropped if it had exited before
   }
@@ -255,6 +268,7 @@ std::vector<node::Node::Found> Rooms::restore() {
     entry.fence = room.record.fence;
     entry.order = room.record.order;
     entry.went = room.record.went;
+    entry.went_at = room.record.went_at;
     for (const std::string& name : units) {
       const auto step = step_of_unit(room.name, name);
       if (!step) continue;

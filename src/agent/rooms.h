@@ -35,7 +35,8 @@ class Rooms {
   std::vector<node::Node::Found> restore();
 
   void make(const Fence& fence, const LaunchOrder& order);
-  void went(const Fence& fence);  // noted before anything of it is started
+  void went(const Fence& fence, Time at);  // noted before anything of it is started
+  void set_limit(const Fence& fence, Duration limit);
   void start_batch(const Fence& fence);
   void signal(const node::UnitKey& key, int signal, bool shell_only);
   void kill(const Fence& fence);

@@ -33,7 +33,7 @@ int streams_of(const spawn::TaskSpec& task) {
 
 // srun is told to come again.
 bool preparing(const node::Node& node, const Fence& fence) {
-  const auto reports = node.reports();
+  const auto reports = node.reports(Time{});
   return std::any_of(reports.begin(), reports.end(), [&](const AttemptReport& report) {
     return report.fence == fence && report.phase == AttemptPhase::preparing;
   });

@@ -30,6 +30,11 @@ std::string find_script(const std::string& name) {
   return here;
 }
 
+Status not_empty(const std::string& script) {
+  if (script.empty()) return invalid("Batch script is empty!");
+  return {};
+}
+
 Status read_script(const slurm::JobOptions& options, slurm::SubmitRequest& request) {
   if (options.wrap) {
     if (!options.arguments.empty())
@@ -41,7 +46,7 @@ Status read_script(const slurm::JobOptions& options, slurm::SubmitRequest& reque
   if (options.arguments.empty()) {
     request.script_name = "sbatch";
     request.script.assign(std::istreambuf_iterator<char>(std::cin), {});
-    return {};
+    return not_empty(request.script);
   }
   request.script_name = find_script(options.arguments.front());
   request.arguments.assign(options.arguments.begin() + 1, options.arguments.end());
@@ -50,8 +55,7 @@ Status read_script(const slurm::JobOptions& options, slurm::SubmitRequest& reque
     return invalid(
         format("Unable to open file {}: {}", options.arguments.front(), text.error().message));
   request.script = std::move(*text);
-  if (request.script.empty()) return invalid("Batch script is empty!");
-  return {};
+  return not_empty(request.script);
 }
 
 // The files are opened on the job's first node; what can be seen from here is said now.

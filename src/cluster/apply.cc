@@ -91,7 +91,8 @@ void apply_one(State& state, Time at, const NodeJoined& e) {
   node.boot = e.boot;
   node.joined = at;
   node.launch_failures.clear();
-  set_health(node, NodeHealth::up, at);
+  node.proven_failures.clear();
+  set_health(node, node.down ? NodeHealth::lost : NodeHealth::up, at);
   if (!e.drain_reason.empty()) {
     node.drained = true;
     set_reason(node, e.drain_reason, "phalanx", at);
@@ -108,15 +109,25 @@ void apply_one(State& state, Time at, const NodeDrained& e) {
   Node* node = node_of(state, e.node);
   if (!node) return;
   node->drained = true;
+  node->down = e.down;
   set_reason(*node, e.reason, e.by, at);
 }
 
 void apply_one(State& state, Time at, const NodeUndrained& e) {
   Node* node = node_of(state, e.node);
   if (!node) return;
-  node->drained = false;
+  node->drained = node->down = false;
   node->launch_failures.clear();
+  node->proven_failures.clear();
   set_reason(*node, "", "", at);
+}
+
+void apply_one(State& state, Time /*at*/, const NodeBlamed& e) {
+  Node* node = node_of(state, e.node);
+  const auto it = node ? node->launch_failures.find(e.id) : decltype(node->launch_failures.end())();
+  if (!node || it == node->launch_failures.end()) return;
+  node->proven_failures.insert(*it);
+  node->launch_failures.erase(it);
 }
 
 void apply_one(State& state, Time at, const NodeSuspected& e) {

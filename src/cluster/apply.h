@@ -13,6 +13,7 @@ void apply_one(State& state, Time at, const NodeJoined& e);
 void apply_one(State& state, Time at, const NodeChanged& e);
 void apply_one(State& state, Time at, const NodeDrained& e);
 void apply_one(State& state, Time at, const NodeUndrained& e);
+void apply_one(State& state, Time at, const NodeBlamed& e);
 void apply_one(State& state, Time at, const NodeSuspected& e);
 void apply_one(State& state, Time at, const NodeLost& e);
 void apply_one(State& state, Time at, const NodeReturned& e);

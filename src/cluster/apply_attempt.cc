@@ -21,13 +21,13 @@ void count_busy(State& state, const Workload& w, bool more) {
 
 constexpr std::int32_t kKill = 9;
 
-PastAttempt past_attempt(const State& state, const Workload& w, Time at, const End& end) {
+PastAttempt past_attempt(const State& state, const Workload& w, Time at, const Ended& e) {
   PastAttempt past;
   past.number = w.current->number;
   past.placed = w.current->placed;
-  past.launched = w.current->launched.value_or(Time{});
+  past.launched = e.began.value_or(w.current->launched.value_or(Time{}));
   past.ended = at;
-  past.end = end;
+  past.end = e.end;
   past.shares = w.current->shares;
   past.port = w.current->port;
   past.used = w.current->used;
@@ -71,13 +71,39 @@ void end_for_good(State& state, Workload& w, const Ended& e, Time at) {
   if (!w.current) state.unarchived.insert(w.id);
 }
 
+// Before `w` changes. A node may be to blame while the workload goes on avoiding it: work that is
+// over, or was held because it failed in too many places, proves nothing any more.
 void blame_nodes(State& state, const Workload& w, const Ended& e) {
-  if (const auto it = state.nodes.find(e.at_fault); it != state.nodes.end())
+  std::set<NodeId> open;
+  if (e.again && e.again->hold.empty()) open = {e.again->avoid.begin(), e.again->avoid.end()};
+  for (const NodeId id : w.avoid)
+    if (const auto it = state.nodes.find(id); it != state.nodes.end() && !open.contains(id))
+      it->second.launch_failures.erase(w.id);
+  if (const auto it = state.nodes.find(e.at_fault);
+      it != state.nodes.end() && open.contains(it->first))
     it->second.launch_failures[w.id] = w.number;
   if (e.end.cause != EndCause::completed || !w.current) return;
-  for (const NodeShare& share : w.current->shares)
-    if (const auto it = state.nodes.find(share.node); it != state.nodes.end())
-      it->second.launch_failures.clear();
+  for (const NodeShare& share : w.current->shares) {
+    const auto it = state.nodes.find(share.node);
+    if (it == state.nodes.end()) continue;
+    it->second.launch_failures.clear();
+    it->second.proven_failures.clear();
+  }
+}
+
+// Closes a share: what ran is charged to the workload, as long as its node measured; the rest of
+// the time that it was held, to nobody.
+void charge(State& state, Workload& w, const NodeShare& share, Time at) {
+  const bool over = !w.past.empty() && w.past.back().number == w.current->number;
+  const Time placed = w.current->placed;
+  Duration ran{};
+  if (over && w.past.back().launched != Time{}) {
+    const Usage usage = ledger::usage_of(share, ran = w.past.back().ended - w.past.back().launched);
+    ledger::add(w.charged, usage);
+    ledger::add(state.charged[w.spec->account][w.spec->owner.user], usage);
+    ledger::add(w.past.back().usage, usage);
+  }
+  ledger::add(state.reserved, ledger::usage_of(share, at - placed - ran));
 }
 
 }  // namespace
@@ -147,18 +173,18 @@ void apply_one(State& state, Time at, const UsageReported& e) {
 
 void apply_one(State& state, Time at, const Ended& e) {
   state.preparing.erase(e.id);
+  const Time until = e.until.value_or(at);
   edit(state, e.id, [&](Workload& w) {
     blame_nodes(state, w, e);
     for (auto& [number, step] : w.steps) {
-      if (step.ended) continue;
-      step.ended = at;
-      step.exit_signal = kKill;  // what is left of a job is killed with it
+      if (!step.ended) step.exit_signal = kKill;  // what is left of a job is killed with it
+      step.ended = std::max(step.started, std::min(step.ended.value_or(until), until));
     }
-    if (e.attempt != 0 && w.current) w.past.push_back(past_attempt(state, w, at, e.end));
+    if (e.attempt != 0 && w.current) w.past.push_back(past_attempt(state, w, until, e));
     if (e.again)
       come_back(state, w, e);
     else
-      end_for_good(state, w, e, at);
+      end_for_good(state, w, e, until);
     touch_object(state, *w.spec);
   });
 }
@@ -171,11 +197,7 @@ void apply_one(State& state, Time at, const Released& e) {
     Attempt& attempt = *w.current;
     for (const NodeShare& share : attempt.shares) {
       if (share.node != e.node) continue;
-      const Usage usage = ledger::usage_of(share, at - attempt.placed);
-      ledger::add(w.charged, usage);
-      ledger::add(state.charged[w.spec->account][w.spec->owner.user], usage);
-      if (!w.past.empty() && w.past.back().number == e.attempt)
-        ledger::add(w.past.back().usage, usage);
+      charge(state, w, share, at);
       give_share(state, w.id, share);
       attempt.released.insert(e.node);
     }

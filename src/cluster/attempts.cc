@@ -77,6 +77,23 @@ bool settle_stop(Draft& d, const Workload& w, const Node& node, const AttemptRep
   return true;
 }
 
+// The node has stopped it at its limit: it is stopped everywhere, or over by now.
+bool settle_limit(Draft& d, const Workload& w, const Node& node, const AttemptReport& report) {
+  Cancelled how;
+  how.cause = EndCause::timeout;
+  if (!runs_by_itself(w) || !is_first(w, node.id) || report.phase == AttemptPhase::running) {
+    stop(d, w, std::move(how));
+    return false;
+  }
+  Workload stopped = w;  // as the event will leave it
+  stopped.stop_since = d.now;
+  stopped.stop_cause = how.cause;
+  how.id = w.id;
+  d.say(std::move(how));
+  d.end(w, end_of_exit(stopped, report));
+  return true;
+}
+
 // Whether this report ends a live attempt, and how. Returns true if it did.
 bool settle_end(Draft& d, const Workload& w, const Node& node, const AttemptReport& report) {
   const bool ran = w.phase == Phase::running;
@@ -88,12 +105,20 @@ bool settle_end(Draft& d, const Workload& w, const Node& node, const AttemptRepo
     return true;
   }
   const bool quiet = is_quiet(report) || report.phase == AttemptPhase::exited;
+  const bool first = runs_by_itself(w) && is_first(w, node.id);
+  if (stopping(w) && w.stop_cause == EndCause::timeout && quiet && first && report.by_itself) {
+    Workload in_time = w;  // it was over before the stop for its limit reached it
+    in_time.stop_since = Time{};
+    d.end(w, end_of_exit(in_time, report));
+    return true;
+  }
+  if (report.timed_out && ran && !stopping(w)) return settle_limit(d, w, node, report);
   if (stopping(w)) return quiet && settle_stop(d, w, node, report);
   if (report.supervisor_lost) {
     fail_launch(d, w, node, report.detail.empty() ? "its supervisor is lost" : report.detail, ran);
     return true;
   }
-  if (quiet && ran && runs_by_itself(w) && is_first(w, node.id)) {
+  if (quiet && ran && first) {
     d.end(w, end_of_exit(w, report));
     return true;
   }
@@ -103,6 +128,14 @@ bool settle_end(Draft& d, const Workload& w, const Node& node, const AttemptRepo
       ran ? "the attempt is gone from the node" : "the attempt is gone before it was launched",
       ran);
   return true;
+}
+
+// The workload could be launched, and goes on by itself or has come to its own end.
+bool runs_well(const Workload& w, const Node& node, const AttemptReport& report) {
+  const bool started =
+      report.phase == AttemptPhase::running || report.phase == AttemptPhase::exited;
+  return w.phase == Phase::running && !stopping(w) && started && !report.supervisor_lost &&
+         is_first(w, node.id);
 }
 
 }  // namespace
@@ -135,6 +168,7 @@ void settle(Draft& d, const Node& node, const AttemptReport& report, bool answer
     return;
   }
   settle_steps(d, *w, node.id, report);
+  if (runs_well(*w, node, report)) prove(d, *w);
   bool over = !is_live(*w);
   if (!over) over = settle_end(d, *w, node, report);
   if (!over && w->phase == Phase::placed && all_prepared(d, *w, node.id, report))
@@ -143,11 +177,7 @@ void settle(Draft& d, const Node& node, const AttemptReport& report, bool answer
 }
 
 void fail_launch(Draft& d, const Workload& w, const Node& node, const std::string& why, bool ran) {
-  Ended ended = end_of_failed_launch(d.state, w, node, why, ran, d.now);
-  const bool blamed = ended.at_fault == node.id;
-  d.end(w, std::move(ended));
-  if (!blamed) return;
-  if (auto drained = drain_after(node, w)) d.say(std::move(*drained));
+  d.end(w, end_of_failed_launch(d.state, w, node, why, ran, d.now));
 }
 
 void lose_work(Draft& d, const Node& node, const std::string& why, bool presume_gone) {

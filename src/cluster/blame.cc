@@ -33,7 +33,7 @@ Ended over(const Workload& w, End end, std::optional<Again> again) {
       end.exit_signal = 0;
     }
   }
-  return {w.id, w.current ? w.current->number : 0, std::move(end), std::move(again), {}};
+  return {w.id, w.current ? w.current->number : 0, std::move(end), std::move(again), {}, {}, {}};
 }
 
 std::vector<NodeId> avoided(const Workload& w) { return {w.avoid.begin(), w.avoid.end()}; }
@@ -111,7 +111,7 @@ Ended end_of_failed_launch(const State& state, const Workload& w, const Node& no
   }
   end.cause = EndCause::launch_failed;
   Ended ended = over(w, std::move(end), after_failed_launch(state, w, node, why, ran, now));
-  ended.at_fault = node.id;
+  if (!ran) ended.at_fault = node.id;  // what ran may itself have brought it about
   return ended;
 }
 
@@ -125,13 +125,17 @@ Ended end_of_lost_node(const Workload& w, const Node& node, const std::string& w
   return over(w, std::move(end), std::move(again));
 }
 
-std::optional<NodeDrained> drain_after(const Node& node, const Workload& failed) {
-  if (node.drained) return std::nullopt;
-  for (const auto& [id, number] : node.launch_failures)
-    if (id != failed.id)
-      return NodeDrained{node.id, format("launch failed for jobs {} and {}", number, failed.number),
-                         "phalanx"};
-  return std::nullopt;
+void prove(Draft& d, const Workload& w) {
+  for (const NodeId id : w.avoid) {
+    const Node* node = find_node(d.state, id);
+    if (!node || !node->launch_failures.contains(w.id)) continue;
+    d.say(NodeBlamed{id, w.id});
+    if (node->drained || node->proven_failures.empty()) continue;
+    d.say(NodeDrained{id,
+                      format("launch failed for jobs {} and {}, which run elsewhere",
+                             node->proven_failures.rbegin()->second, w.number),
+                      "phalanx", false});
+  }
 }
 
 }  // namespace phalanx::cluster

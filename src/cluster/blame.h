@@ -1,13 +1,15 @@
 // How an attempt's end is told: whose fault it was, whether the workload waits once more, which
 // nodes it avoids, when it is held, and when a node that keeps failing is drained. A stop that was
-// asked for decides the end whatever the processes made of it. Internal to cluster/; pure.
+// asked for decides the end whatever the processes made of it.
+//
+// A launch that failed may be the node's fault or the workload's: it was the node's if the workload
+// then runs on another one, and its own if it fails wherever it goes. So nobody's bad work drains a
+// node, and a bad node is found out by good work. Internal to cluster/; pure.
 #pragma once
 
 #include <optional>
 
-#include "model/event.h"
-#include "model/state.h"
-#include "model/wire.h"
+#include "cluster/draft.h"
 
 namespace phalanx::cluster {
 
@@ -24,7 +26,8 @@ Ended end_of_failed_launch(const State& state, const Workload& w, const Node& no
 // The node rebooted, is silent for too long or was declared dead.
 Ended end_of_lost_node(const Workload& w, const Node& node, const std::string& why, Time now);
 
-// After `failed` on this node: two different workloads in a row make it the node's own fault.
-std::optional<NodeDrained> drain_after(const Node& node, const Workload& failed);
+// `w` runs: says so of every node that it could not be launched on, and drains one of which two
+// different workloads say this.
+void prove(Draft& draft, const Workload& w);
 
 }  // namespace phalanx::cluster

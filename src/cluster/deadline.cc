@@ -47,6 +47,31 @@ const Heard::OfNode::OfAttempt* last_report(const Heard& heard, const Workload& 
   return it == of_node->second.attempts.end() ? nullptr : &it->second;
 }
 
+std::optional<Time> began(const Heard& heard, const Workload& w) {
+  if (!runs(w)) return std::nullopt;
+  const auto of_node = heard.nodes.find(w.current->shares.front().node);
+  if (of_node == heard.nodes.end() || !of_node->second.connected) return std::nullopt;
+  const Time launched = *w.current->launched;
+  if (const auto* last = last_report(heard, w, of_node->first)) {
+    if (last->began) return std::max(*last->began, launched);
+    return std::nullopt;
+  }
+  // It had not been launched when the node told all that it had: it is on its way.
+  if (of_node->second.connected_at <= launched) return launched;
+  return std::nullopt;
+}
+
+Time due(const Timers& timers, const Heard& heard, const Workload& w) {
+  if (!runs(w)) return kNever;
+  if (w.stop_since != Time{}) {
+    const bool told = heard.nodes.contains(w.current->shares.front().node);
+    return told ? stop_deadline(timers, w) : kNever;
+  }
+  const auto since = began(heard, w);
+  if (!since) return kNever;
+  return later(deadline_of(timers, w), *since - *w.current->launched);
+}
+
 Time prepare_deadline(const Timers& timers, const Heard& heard, const Workload& w, NodeId node) {
   const auto of_node = heard.nodes.find(node);
   if (w.phase != Phase::placed || !w.current || of_node == heard.nodes.end() ||
@@ -61,7 +86,12 @@ Time prepare_deadline(const Timers& timers, const Heard& heard, const Workload& 
 }
 
 Time next_deadline(const State& state, const Heard& heard) {
-  Time next = state.deadlines.empty() ? kNever : state.deadlines.begin()->first;
+  Time next = kNever;
+  for (const auto& [at, id] : state.deadlines) {
+    if (at >= next) break;
+    if (const Workload* w = find_workload(state, id))
+      next = std::min(next, due(state.config.timers, heard, *w));
+  }
   for (const WorkloadId id : state.preparing) {
     const Workload* w = find_workload(state, id);
     if (!w || !w->current) continue;

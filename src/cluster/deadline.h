@@ -2,6 +2,8 @@
 // launches that are never answered. Internal to cluster/; next_deadline() is the outside's view.
 #pragma once
 
+#include <optional>
+
 #include "model/input.h"
 
 namespace phalanx::cluster {
@@ -15,6 +17,15 @@ Time limit_of(const Timers& timers, const Workload& w);  // over its time limit
 Time warning_of(const Workload& w);                      // --signal is due; kNever once sent
 Time stop_deadline(const Timers& timers,
                    const Workload& w);  // a stop was ordered and not confirmed
+
+// The same as far as it is certain: what may have begun later than State thinks, or may be over, is
+// not decided before its node has told. kNever: it has not told since it connected, or is silent.
+// What is being stopped waits for a silent node no longer than for others.
+Time due(const Timers& timers, const Heard& heard, const Workload& w);
+
+// When the workload's script or command (of an allocation: its first node's part) began, as far as
+// that is known; nothing while its node has not told.
+std::optional<Time> began(const Heard& heard, const Workload& w);
 
 // When preparing on this node of a placed attempt has been silent for too long; kNever while the
 // node is not connected (its silence is the node's then) and once it is prepared.

@@ -60,8 +60,9 @@ std::vector<AttemptReport> reports_of(const Heard::OfNode& heard) {
   return reports;
 }
 
+// It returns by its agent's word; not if an operator has declared it dead.
 bool unsure(const Node& node) {
-  return node.health == NodeHealth::suspected || node.health == NodeHealth::lost;
+  return !node.down && (node.health == NodeHealth::suspected || node.health == NodeHealth::lost);
 }
 
 void join(Draft& d, const Node* known, NodeSpec spec, const NodeReport& report) {
@@ -76,7 +77,7 @@ void join(Draft& d, const Node* known, NodeSpec spec, const NodeReport& report) 
   const NodeId id = event.node;
   d.say(std::move(event));
   // orders() tells it to end that work; it returns, without anybody's help, when that is gone.
-  if (has_strays(d.state, id, report.attempts))
+  if (has_strays(d.state, id, report.attempts) && !(known && known->down))
     d.say(NodeSuspected{id, "runs work that this cluster does not know, which is being ended"});
 }
 

@@ -16,8 +16,9 @@ Status drain(Draft& d, const Drain& input) {
       return invalid("You must specify a reason when DOWNING or DRAINING a node");
     const bool lost = node->health == NodeHealth::lost || node->health == NodeHealth::absent;
     if (input.down && !lost) d.say(NodeLost{node->id, input.reason});
-    if (!node->drained || node->reason != input.reason)
-      d.say(NodeDrained{node->id, input.reason, d.who.user});
+    const bool down = input.down || node->down;
+    if (!node->drained || node->reason != input.reason || node->down != down)
+      d.say(NodeDrained{node->id, input.reason, d.who.user, down});
     if (input.down) lose_work(d, *node, "declared dead: " + input.reason, true);
     return {};
   }

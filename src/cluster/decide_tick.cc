@@ -10,14 +10,14 @@ constexpr int kDecisionsPerTick =
     512;  // the rest is due still: next_deadline is not later than now
 
 void time_is_up(Draft& d, const Workload& w) {
-  const Timers& timers = d.state.config.timers;
-  if (w.stop_since != Time{}) {
-    d.end(w, end_of_stop(w));  // its devices stay held until each node confirms
-  } else if (limit_of(timers, w) <= d.now) {
+  if (w.stop_since != Time{})
+    return d.end(w, end_of_stop(w));  // its devices stay held until each node confirms
+  const Time since = began(d.heard, w).value_or(*w.current->launched);
+  if (later(limit_of(d.state.config.timers, w), since - *w.current->launched) <= d.now) {
     Cancelled how;
     how.cause = EndCause::timeout;
     stop(d, w, std::move(how));
-  } else if (warning_of(w) <= d.now) {
+  } else {
     d.say(Warned{w.id, w.current->number});
   }
 }
@@ -42,9 +42,12 @@ void check_preparing(Draft& d, const Workload& w) {
 
 void decide_one(Draft& d, const Tick& /*input*/) {
   int left = kDecisionsPerTick;
-  for (const auto& [due, id] : d.state.deadlines) {
-    if (due > d.now || left-- == 0) break;
-    if (const Workload* w = find_workload(d.state, id)) time_is_up(d, *w);
+  for (const auto& [at, id] : d.state.deadlines) {
+    if (at > d.now || left == 0) break;
+    const Workload* w = find_workload(d.state, id);
+    if (!w || due(d.state.config.timers, d.heard, *w) > d.now) continue;
+    time_is_up(d, *w);
+    --left;
   }
   for (const WorkloadId id : d.state.preparing)
     if (const Workload* w = find_workload(d.state, id); w && w->current) check_preparing(d, *w);

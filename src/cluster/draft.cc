@@ -6,6 +6,30 @@
 #include "cluster/usage.h"
 
 namespace phalanx::cluster {
+namespace {
+
+// When it began, and once its script or command (of an allocation: all that its nodes ran) is over,
+// when that was: as measured there, so that an absent controller or agent makes nothing longer.
+void add_measured(const Draft& d, const Workload& w, Ended& how) {
+  if (!w.current || !w.current->launched) return;
+  const Time launched = *w.current->launched;
+  const bool all = w.spec->kind == WorkloadKind::allocation;
+  std::optional<Time> until;
+  for (const NodeShare& share : w.current->shares) {
+    const auto* last = last_report(d.heard, w, share.node);
+    const bool told = last && last->began && last->report.fence.boot == share.boot;
+    if (!told) return;
+    const Time began = std::clamp(*last->began, launched, d.now);
+    if (!how.began) how.began = began;
+    if (!last->report.ran) return;
+    const Time over = std::min(later(began, *last->report.ran), d.now);
+    until = std::max(until.value_or(over), over);
+    if (!all) break;
+  }
+  how.until = until;
+}
+
+}  // namespace
 
 Draft::Draft(const State& s, const Heard& h, const Input& input)
     : state(s),
@@ -32,6 +56,7 @@ void Draft::release(const Workload& w, NodeId node) {
 }
 
 void Draft::end(const Workload& w, Ended how) {
+  add_measured(*this, w, how);
   say(std::move(how));
   if (!w.current) return;
   for (const NodeShare& share : w.current->shares) {

@@ -13,8 +13,13 @@ void hear_attempt(Heard::OfNode& of_node, const State& state, NodeId node,
     of_node.attempts.erase(key);
     return;
   }
-  const auto [it, fresh] = of_node.attempts.try_emplace(key, Heard::OfNode::OfAttempt{report, now});
+  std::optional<Time> began;
+  if (report.began_ago) began = now - *report.began_ago;
+  const auto [it, fresh] =
+      of_node.attempts.try_emplace(key, Heard::OfNode::OfAttempt{report, now, began});
   if (fresh) return;
+  // A word that was long on its way makes it seem later.
+  if (began && (!it->second.began || *began < *it->second.began)) it->second.began = began;
   const bool changed =
       it->second.report.phase != report.phase || it->second.report.detail != report.detail;
   if (changed) it->second.changed = now;

@@ -56,6 +56,17 @@ void check_use(Found& found, const State& s) {
   }
 }
 
+// Who may be to blame for a failed launch is open while the workload goes on avoiding the node.
+void check_blame(Found& found, const State& s) {
+  for (const auto& [id, node] : s.nodes)
+    for (const auto& [failed, number] : node.launch_failures) {
+      const Workload* w = find_workload(s, failed);
+      if (!w || w->phase == Phase::ended || !w->avoid.contains(id))
+        found.push_back(
+            format("node {} is accused by {}, which does not avoid it", id.value, failed.value));
+    }
+}
+
 // --- one workload
 void check_attempt(Found& found, const Workload& w) {
   const auto bad = [&](const char* what) {
@@ -265,6 +276,7 @@ void check_ledger(Found& found, const State& s) {
 std::vector<std::string> violations(const State& state) {
   Found found;
   check_use(found, state);
+  check_blame(found, state);
   for (const auto& [id, w] : state.workloads) check_workload(found, state, w);
   for (const auto& [id, a] : state.arrays) check_array(found, state, a);
   check_indexes(found, state);

@@ -144,6 +144,29 @@ TEST(Node, SilenceSuspectsThenLoses) {
   EXPECT_EQ(w.work(1).phase, Phase::running);
 }
 
+// Whatever its agent says, an operator has declared it dead.
+TEST(Node, DownStaysDownUntilItIsResumed) {
+  World w("n1:2 n2:2");
+  w.submit(gang(2));
+  w.place();
+  EXPECT_FALSE(w.give(Drain{"n1", true, "smoke", true}, admin()).error);
+  w.say("n1", 1, AttemptPhase::gone);
+  w.say("n2", 1, AttemptPhase::gone);
+  EXPECT_EQ(w.node("n1").health, NodeHealth::lost);
+  w.connect("n1");
+  EXPECT_EQ(w.node("n1").health, NodeHealth::lost);
+  w.connect("n1", "second");
+  EXPECT_EQ(w.node("n1").health, NodeHealth::lost) << "nor does a boot change that";
+  EXPECT_FALSE(w.give(Drain{"n1", true, "still smoke", false}, admin()).error);
+  w.connect("n1");
+  EXPECT_EQ(w.node("n1").health, NodeHealth::lost);
+  EXPECT_EQ(w.node("n1").reason, "still smoke");
+  EXPECT_FALSE(w.give(Drain{"n1", false, "", false}, admin()).error);
+  EXPECT_EQ(w.node("n1").health, NodeHealth::up);
+  EXPECT_FALSE(w.node("n1").drained);
+  EXPECT_EQ(w.place(), 1U);
+}
+
 TEST(Node, WithConfirmASilentNodeKeepsItsWork) {
   World w("n1:2 n2:2", [](ClusterConfig& c) { c.node_lost_confirm = true; });
   w.submit(job("1x2"));

@@ -17,6 +17,11 @@ Fence fence_of(const State& state, WorkloadId id, AttemptNumber attempt, const N
   return {state.cluster, id, attempt, share.boot};
 }
 
+Duration node_limit(const State& state, const Workload& w) {
+  const Duration over = state.config.timers.over_time_limit;
+  return w.limit > kForever - over ? kForever : w.limit + over;
+}
+
 Prepare prepare_order(const State& state, const Workload& w, const NodeShare& share, bool go) {
   Prepare prepare;
   prepare.fence = fence_of(state, w.id, w.current->number, share);
@@ -28,8 +33,8 @@ Prepare prepare_order(const State& state, const Workload& w, const NodeShare& sh
   order.share = share;
   order.first_node = share.node == w.current->shares.front().node;
   order.launch = w.spec->launch;
-  order.limit = w.limit;
-  if (w.current->launched) order.deadline = later(*w.current->launched, w.limit);
+  order.limit = node_limit(state, w);
+  order.grace = state.config.timers.kill_wait;
   return prepare;
 }
 

@@ -28,6 +28,9 @@ void order_wanted(std::vector<Order>& out, const State& state, const Workload& w
   const bool waits_for_go =
       report->phase == AttemptPhase::preparing || report->phase == AttemptPhase::prepared;
   if (running && waits_for_go) out.emplace_back(prepare_order(state, w, share, true));
+  if (report->limit != node_limit(state, w))
+    out.emplace_back(
+        SetLimit{fence_of(state, w.id, w.current->number, share), node_limit(state, w)});
 }
 
 }  // namespace

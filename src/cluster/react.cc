@@ -38,6 +38,14 @@ void react_to(Effects& out, const State& s, const Launched& e) {
   });
 }
 
+void react_to(Effects& out, const State& s, const Updated& e) {
+  const Workload* w = find_workload(s, e.id);
+  if (!e.limit || !w || !w->current || w->phase == Phase::ended) return;
+  to_held_shares(out, *w, [&](const NodeShare& share) -> Order {
+    return SetLimit{fence_of(s, w->id, w->current->number, share), node_limit(s, *w)};
+  });
+}
+
 void react_to(Effects& out, const State& s, const Warned& e) {
   const Workload* w = find_workload(s, e.id);
   if (!w || !w->current) return;

@@ -177,6 +177,7 @@ class World {
     const Workload& w = work(number);
     report.fence = {state.cluster, w.id, w.attempts, boots.at(node)};
     report.phase = phase;
+    if (w.limit != kForever) report.limit = w.limit + config.timers.over_time_limit;
     return report;
   }
   void say(const std::string& node, AttemptReport report) {

@@ -21,6 +21,7 @@ struct UpOptions {
   bool emulate = false;
   bool ephemeral = false;
   bool shared_network = false;  // emulated nodes are only names
+  bool no_restart = false;      // of a daemon that ends
   bool slurm_path = false;
   std::optional<std::int64_t> port;
 };

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "base/codec.h"
 #include "base/text.h"
@@ -25,6 +26,10 @@ namespace {
 constexpr Duration kReadyWithin = seconds(60);
 constexpr Duration kStopWithin = seconds(20);
 constexpr Duration kLook = milliseconds(20);
+// A daemon that ends is started again; one that ends so often within so short a life is not.
+constexpr Duration kShortLife = seconds(30);
+constexpr int kShortLives = 6;
+constexpr Duration kPauseFirst = milliseconds(250);
 constexpr const char* kController = "the controller";
 constexpr const char* kAgent = "the agent";
 
@@ -83,7 +88,9 @@ class Up {
   std::vector<std::string> agent_words(std::size_t node) const;
   void wait_until_ready();
   void ready();
+  Status start_child(const std::string& name, std::vector<std::string> words);
   void children_ended();
+  void start_again(const std::string& name, const std::string& how);
   void stop(int exit_code);
   void stop_controller();
   void finish();
@@ -103,6 +110,13 @@ class Up {
   net::HttpClient client_;
   net::SteadyTime deadline_;
   net::Timer timer_;
+  struct Daemon {
+    std::vector<std::string> words;
+    net::SteadyTime started;
+    int short_lives = 0;  // in a row
+    net::Timer again;
+  };
+  std::map<std::string, Daemon> daemons_;  // by name
   enum class Phase {
     starting,
     ready,
@@ -222,7 +236,7 @@ Status Up::start() {
       "--cluster-config=" + paths_.run_dir + "/cluster.json", format("--parent={}", ::getpid())};
   if (!options_.config_dir.empty()) words.push_back("--config=" + options_.config_dir);
   if (options_.port) words.push_back(format("--port={}", *options_.port));
-  TRY(children_.start(kController, std::move(words)));
+  TRY(start_child(kController, std::move(words)));
   TRY(start_agents());
   deadline_ = std::chrono::steady_clock::now() + kReadyWithin;
   timer_ = loop_.after(kLook, [this] { wait_until_ready(); });
@@ -231,8 +245,15 @@ Status Up::start() {
 
 Status Up::start_agents() {
   for (std::size_t i = 0; i < plan_.nodes.size(); ++i)
-    TRY(children_.start(format("{} of {}", kAgent, plan_.nodes[i].name), agent_words(i)));
+    TRY(start_child(format("{} of {}", kAgent, plan_.nodes[i].name), agent_words(i)));
   return {};
+}
+
+Status Up::start_child(const std::string& name, std::vector<std::string> words) {
+  Daemon& daemon = daemons_[name];
+  daemon.words = words;
+  daemon.started = std::chrono::steady_clock::now();
+  return children_.start(name, std::move(words));
 }
 
 std::size_t Up::nodes_up() {
@@ -273,10 +294,16 @@ void Up::ready() {
 // --- ending
 
 void Up::children_ended() {
+  const Phase before = phase_;
   for (const auto& [child, how] : children_.reap()) {
-    if (phase_ == Phase::starting || phase_ == Phase::ready)
+    if (phase_ != Phase::starting && phase_ != Phase::ready) continue;
+    const bool at_once = phase_ == Phase::starting && child.name == kController;
+    if (at_once || options_.no_restart)
       complain(format("{} has ended ({})", child.name, how));
+    else
+      start_again(child.name, how);
   }
+  if (phase_ != before) return;  // it has given up
   switch (phase_) {
     case Phase::starting:
       if (!children_.any(kController)) stop(1);
@@ -290,6 +317,25 @@ void Up::children_ended() {
       if (!children_.any("")) finish();
       return;
   }
+}
+
+// Work goes on meanwhile: it does not need its daemons.
+void Up::start_again(const std::string& name, const std::string& how) {
+  Daemon& daemon = daemons_.at(name);
+  const bool short_life = std::chrono::steady_clock::now() - daemon.started < kShortLife;
+  daemon.short_lives = short_life ? daemon.short_lives + 1 : 1;
+  if (daemon.short_lives >= kShortLives) {
+    complain(format("{} has ended ({}), {} times in a row soon after its start: giving up", name,
+                    how, daemon.short_lives));
+    return stop(1);
+  }
+  const Duration pause = kPauseFirst * (1 << (daemon.short_lives - 1));
+  complain(format("{} has ended ({}); it is started again in {}", name, how, to_string(pause)));
+  daemon.again = loop_.after(pause, [this, name] {
+    if (phase_ != Phase::starting && phase_ != Phase::ready) return;
+    if (const Status status = start_child(name, daemons_.at(name).words); !status.ok())
+      start_again(name, status.error().message);
+  });
 }
 
 void Up::stop(int exit_code) {
@@ -351,6 +397,7 @@ int up_verb(int argc, char** argv) {
       {"--gpu-type", &options.gpu_type, "TYPE", "what --gres=gpu:TYPE:… calls them"},
       {"--cpus-per-node", &options.cpus_per_node, "C", "emulated CPUs of each"},
       {"--memory-per-node", &options.memory_per_node, "MIB", "emulated memory of each"},
+      {"--no-restart", &options.no_restart, "", "a daemon that ends is not started again"},
       {"--shared-network", &options.shared_network, "",
        "emulated nodes without networks of their own"},
       {"--state", &options.state_dir, "DIR", "what survives a boot"},

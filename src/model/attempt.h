@@ -129,8 +129,7 @@ struct End {
 };
 BOOST_DESCRIBE_STRUCT(End, (), (cause, exit_code, exit_signal, worst_step, by, detail))
 
-// What an attempt cost, exact: amounts × milliseconds between placed and released, per node,
-// summed.
+// What an attempt cost, exact: amounts × the milliseconds that it ran, per node, summed.
 struct Usage {
   std::int64_t gpu_ms = 0;
   std::int64_t cpu_ms = 0;        // milli-CPUs × ms / 1000, rounded down per share
@@ -154,7 +153,8 @@ BOOST_DESCRIBE_STRUCT(Again, (), (not_before, avoid, counts_as_restart, hold))
 // one.
 struct PastAttempt {
   AttemptNumber number = 0;
-  Time placed{}, launched{}, ended{};  // launched: zero if it never was
+  // launched: zero if it never was. Once it is over, both are what its first node measured.
+  Time placed{}, launched{}, ended{};
   End end;
   Usage usage;                     // grows until the last share is released
   std::vector<std::string> nodes;  // names, in the order of `shares`

@@ -155,9 +155,11 @@ struct Ended {
   End end;
   std::optional<Again> again;
   NodeId at_fault;  // the node that failed to launch it; none: nobody is to blame
+  // As its first node measured them, in this cluster's time; absent: at Launched, and now.
+  std::optional<Time> began, until;
   bool operator==(const Ended&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(Ended, (), (id, attempt, end, again, at_fault))
+BOOST_DESCRIBE_STRUCT(Ended, (), (id, attempt, end, again, at_fault, began, until))
 struct Released {  // nothing of the attempt is left on the node, or the node's loss is presumed
   PHALANX_NAMED(Released);
   WorkloadId id;
@@ -190,10 +192,10 @@ struct ObjectDeleted {
 BOOST_DESCRIBE_STRUCT(ObjectDeleted, (), (key))
 
 using EventKind =
-    std::variant<Configured, NodeJoined, NodeChanged, NodeDrained, NodeUndrained, NodeSuspected,
-                 NodeLost, NodeReturned, Submitted, Separated, Updated, Held, Cancelled, Placed,
-                 Launched, StepStarted, StepEnded, Warned, UsageReported, Promised, Ended, Released,
-                 Archived, ObjectPut, ObjectDeleted>;
+    std::variant<Configured, NodeJoined, NodeChanged, NodeDrained, NodeUndrained, NodeBlamed,
+                 NodeSuspected, NodeLost, NodeReturned, Submitted, Separated, Updated, Held,
+                 Cancelled, Placed, Launched, StepStarted, StepEnded, Warned, UsageReported,
+                 Promised, Ended, Released, Archived, ObjectPut, ObjectDeleted>;
 
 // A struct around the variant: as an alias, argument-dependent look-up would find std::apply.
 struct Event {

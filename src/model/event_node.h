@@ -30,15 +30,23 @@ struct NodeDrained {
   PHALANX_NAMED(NodeDrained);
   NodeId node;
   std::string reason, by;
+  bool down = false;  // declared dead: whatever its agent says, it is not used until it is resumed
   bool operator==(const NodeDrained&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(NodeDrained, (), (node, reason, by))
+BOOST_DESCRIBE_STRUCT(NodeDrained, (), (node, reason, by, down))
 struct NodeUndrained {
   PHALANX_NAMED(NodeUndrained);
   NodeId node;
   bool operator==(const NodeUndrained&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(NodeUndrained, (), (node))
+struct NodeBlamed {  // a workload that failed to launch here runs elsewhere
+  PHALANX_NAMED(NodeBlamed);
+  NodeId node;
+  WorkloadId id;
+  bool operator==(const NodeBlamed&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(NodeBlamed, (), (node, id))
 struct NodeSuspected {
   PHALANX_NAMED(NodeSuspected);
   NodeId node;

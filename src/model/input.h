@@ -184,6 +184,7 @@ struct Heard {
     struct OfAttempt {
       AttemptReport report;
       Time changed{};
+      std::optional<Time> began;  // as it says, in our time; the earliest of all its words
     };
     std::map<std::pair<WorkloadId, AttemptNumber>, OfAttempt> attempts;
   };

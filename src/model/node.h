@@ -64,20 +64,22 @@ struct Node {
   std::string boot;  // boot id of the last hello; orders to another boot are void
   NodeHealth health = NodeHealth::absent;
   bool drained =
-      false;  // by an operator or by the cluster: running work goes on, nothing new starts
+      false;          // by an operator or by the cluster: running work goes on, nothing new starts
+  bool down = false;  // drained, and declared dead by an operator: lost until it is resumed
   std::string reason;
   std::string reason_by;
   Time reason_at{};
   Time since{};  // when `health` last changed
   Time joined{};
-  // Workloads that failed to launch here since something last succeeded, and their numbers: two
-  // different ones drain the node.
+  // Workloads that failed to launch here since something last succeeded, and their numbers. Whose
+  // fault it was is not known before they run elsewhere: then it was the node's.
   std::map<WorkloadId, JobNumber> launch_failures;
+  std::map<WorkloadId, JobNumber> proven_failures;  // two different ones drain it
   bool operator==(const Node&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Node, (),
-                      (id, spec, boot, health, drained, reason, reason_by, reason_at, since, joined,
-                       launch_failures))
+                      (id, spec, boot, health, drained, down, reason, reason_by, reason_at, since,
+                       joined, launch_failures, proven_failures))
 
 enum class PartitionState { up, down, drain, inactive };
 BOOST_DESCRIBE_ENUM(PartitionState, up, down, drain, inactive)

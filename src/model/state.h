@@ -82,13 +82,15 @@ struct State {
   std::set<std::pair<Time, WorkloadId>> remembered_order;  // remembered, by end, until they are due
   // GPU-seconds of everything that has ended, by account then user: closed totals (phalanx ledger).
   std::map<std::string, std::map<std::string, Usage>> charged;
+  // Held and charged to nobody: from Placed until work began, and from its end until Released.
+  Usage reserved;
   bool operator==(const State&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(State, (),
                       (cluster, config, sequence, now, next_id, next_number, nodes, node_by_name,
                        use, workloads, arrays, by_number, objects, object_version, keys, remembered,
                        blob_uses, unarchived, pending, by_owner, by_name, dependents, preparing,
-                       deadlines, key_order, remembered_order, charged))
+                       deadlines, key_order, remembered_order, charged, reserved))
 
 // Look-ups that everybody needs; null if there is none.
 const Workload* find_workload(const State& s, WorkloadId id);

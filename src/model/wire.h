@@ -4,7 +4,10 @@
 // any doubt.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -32,6 +35,7 @@ BOOST_DESCRIBE_STRUCT(Fence, (), (cluster, workload, attempt, boot))
 // What one node needs to run its part. The core names blobs; target/ fills in their contents on the
 // way out.
 struct LaunchOrder {
+  static constexpr std::array<std::string_view, 1> kRetired{"deadline"};
   WorkloadKind kind = WorkloadKind::batch;
   std::string label;  // "4711", "4711_3", "default/train-0": for folders, logs and people
   Identity owner;
@@ -42,14 +46,15 @@ struct LaunchOrder {
   std::vector<std::string>
       environment;  // NAME=value, complete; filled in by target/ from the blob and the dialect
   std::string std_in, std_out, std_err;  // expanded; empty: /dev/null
-  Time deadline =
-      kNever;  // start + limit counts from Go; informational, the controller orders the stop
+  // Counted by the node from its own start there: it stops the work then, for the controller may be
+  // away.
   Duration limit = kForever;
+  Duration grace = seconds(30);  // between TERM and KILL of that stop
   bool operator==(const LaunchOrder&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(LaunchOrder, (),
                       (kind, label, owner, share, first_node, launch, script_text, environment,
-                       std_in, std_out, std_err, deadline, limit))
+                       std_in, std_out, std_err, limit, grace))
 
 struct Prepare {  // cgroup, folders, prolog; report prepared or refused
   PHALANX_NAMED(Prepare);
@@ -84,6 +89,13 @@ struct Stop {  // CONT and TERM to all, after `grace` KILL, until nothing is lef
   bool operator==(const Stop&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Stop, (), (fence, cause, grace))
+struct SetLimit {  // the time limit was changed
+  PHALANX_NAMED(SetLimit);
+  Fence fence;
+  Duration limit = kForever;
+  bool operator==(const SetLimit&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(SetLimit, (), (fence, limit))
 struct Release {  // over everywhere: kill what is left at once, clean up, report gone; forget it
                   // after that
   PHALANX_NAMED(Release);
@@ -97,7 +109,7 @@ struct Forget {  // Released is committed: drop the memory of it
   bool operator==(const Forget&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Forget, (), (fence))
-using Order = std::variant<Prepare, Go, SignalOrder, Stop, Release, Forget>;
+using Order = std::variant<Prepare, Go, SignalOrder, Stop, SetLimit, Release, Forget>;
 
 // --- agent to controller
 
@@ -129,6 +141,12 @@ struct AttemptReport {
   std::int32_t exit_signal = 0;
   bool out_of_memory = false;
   bool supervisor_lost = false;
+  bool by_itself = false;  // it exited before anybody stopped it
+  bool timed_out = false;  // the node stopped it at its limit
+  // Measured on the node's own clock: how long before this report it began to run, and for how long
+  // it ran. Absent: it did not, it still does, or nobody knows.
+  std::optional<Duration> began_ago, ran;
+  Duration limit = kForever;    // that the node keeps to
   std::vector<StepExit> steps;  // ended here since Go, by number
   std::vector<StepNumber> running_steps;
   Used used;                         // by all of it here so far
@@ -137,7 +155,8 @@ struct AttemptReport {
 };
 BOOST_DESCRIBE_STRUCT(AttemptReport, (),
                       (fence, phase, detail, user_fault, exit_code, exit_signal, out_of_memory,
-                       supervisor_lost, steps, running_steps, used, steps_used))
+                       supervisor_lost, by_itself, timed_out, began_ago, ran, limit, steps,
+                       running_steps, used, steps_used))
 
 struct NodeReport {  // the first frame after connecting
   PHALANX_NAMED(Node);

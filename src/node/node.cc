@@ -30,9 +30,27 @@ struct Attempt {
   bool releasing = false;
   bool cleaning = false;  // CleanUp is under way
   Time kill_at = kNever;
-  std::set<StepNumber> units;  // live
+  Time stopped_at = kNever;         // when somebody stopped it
+  std::optional<Time> began, over;  // of the script; else of Go, and of the last unit
+  std::set<StepNumber> units;       // live
   [[nodiscard]] bool runs_by_itself() const {
     return order.first_node && order.kind != WorkloadKind::allocation;
+  }
+  // When its limit has passed (what ends at that very moment has ended in time); kNever: nothing
+  // runs, or it is being stopped.
+  [[nodiscard]] Time expires() const {
+    const bool runs = began && !over && !stopping && !releasing;
+    return runs ? later(later(*began, order.limit), milliseconds(1)) : kNever;
+  }
+  [[nodiscard]] AttemptReport report_at(Time now) const {
+    AttemptReport out = report;
+    out.limit = order.limit;
+    if (began) out.began_ago = std::max(now - *began, Duration(0));
+    if (began && over) out.ran = std::max(*over - *began, Duration(0));
+    out.running_steps.clear();
+    for (const StepNumber unit : units)
+      if (unit != kBatchStep) out.running_steps.push_back(unit);
+    return out;
   }
 };
 
@@ -40,17 +58,13 @@ struct Attempt {
 
 struct Node::Machine {
   std::string boot, cluster;
+  Time now{};  // of this call
   std::map<Fence, Attempt> attempts;
   std::map<WorkloadId, AttemptNumber> highest;   // seen
   std::map<WorkloadId, AttemptNumber> released;  // up to this one: never again
   std::vector<Action> out;
 
-  void tell(Attempt& a) {
-    a.report.running_steps.clear();
-    for (const StepNumber unit : a.units)
-      if (unit != kBatchStep) a.report.running_steps.push_back(unit);
-    out.push_back(Tell{a.report});
-  }
+  void tell(const Attempt& a) { out.push_back(Tell{a.report_at(now)}); }
   void enter(Attempt& a, AttemptPhase phase, std::string detail) {
     a.report.phase = phase;
     a.report.detail = std::move(detail);
@@ -73,21 +87,24 @@ struct Node::Machine {
     return it != released.end() && fence.attempt <= it->second;
   }
 
-  void prepare(Time now, const Prepare& order);
-  void release_earlier(Time now, const Fence& fence);
+  void prepare(const Prepare& order);
+  void release_earlier(const Fence& fence);
   void go(Attempt& a);
   void signal(Attempt& a, const SignalOrder& order);
-  void stop(Time now, Attempt& a, Duration grace);
-  void release(Time now, Attempt& a);
+  void stop(Attempt& a, Duration grace);
+  void leave(Attempt& a, Time at, std::string detail);
+  void expire(Attempt& a);
+  void set_limit(Attempt& a, Duration limit);
+  void release(Attempt& a);
   void clean(Attempt& a);
   static void measured(Attempt& a, StepNumber step, const Used& used);
   void room_made(Attempt& a, const RoomMade& result);
-  void batch_started(Time now, Attempt& a, const BatchStarted& result);
+  void batch_started(Attempt& a, const BatchStarted& result);
   void unit_exited(Attempt& a, const UnitExited& result);
   void forget(const Fence& fence);
 };
 
-void Node::Machine::prepare(Time now, const Prepare& order) {
+void Node::Machine::prepare(const Prepare& order) {
   const Fence& fence = order.fence;
   if (Attempt* known = find(fence)) {
     if (order.go && !known->go)
@@ -102,7 +119,7 @@ void Node::Machine::prepare(Time now, const Prepare& order) {
     return answer(fence, AttemptPhase::refused,
                   format("attempt {} came here before", highest_seen));
   highest_seen = fence.attempt;
-  release_earlier(now, fence);
+  release_earlier(fence);
   Attempt& a = attempts[fence];
   a.order = order.order;
   a.go = order.go;
@@ -112,17 +129,20 @@ void Node::Machine::prepare(Time now, const Prepare& order) {
 }
 
 // An earlier attempt must not live beside this one, nor start when this one is over.
-void Node::Machine::release_earlier(Time now, const Fence& fence) {
+void Node::Machine::release_earlier(const Fence& fence) {
   for (auto& [other, a] : attempts)
     if (other.workload == fence.workload && other.attempt < fence.attempt && !a.releasing)
-      release(now, a);
+      release(a);
 }
 
 void Node::Machine::go(Attempt& a) {
   a.go = true;
   if (a.report.phase != AttemptPhase::prepared || a.stopping || a.releasing || a.starting)
     return tell(a);
-  if (!a.runs_by_itself()) return enter(a, AttemptPhase::running, "");
+  if (!a.runs_by_itself()) {
+    a.began = now;
+    return enter(a, AttemptPhase::running, "");
+  }
   a.starting = true;
   out.push_back(StartBatch{a.report.fence, a.order});
 }
@@ -141,20 +161,41 @@ void Node::Machine::signal(Attempt& a, const SignalOrder& order) {
   }
 }
 
-void Node::Machine::stop(Time now, Attempt& a, Duration grace) {
+void Node::Machine::stop(Attempt& a, Duration grace) {
   const bool nothing_here = !a.room && a.report.phase != AttemptPhase::preparing;
   if (a.stopping || a.releasing || nothing_here) return tell(a);
   a.stopping = true;
+  a.stopped_at = now;
   a.kill_at = now + grace;
   for (const StepNumber unit : a.units) {
     out.push_back(SendSignal{{a.report.fence, unit}, SIGCONT, false});
     out.push_back(SendSignal{{a.report.fence, unit}, SIGTERM, false});
   }
-  if (a.units.empty() && !a.starting && a.room) enter(a, AttemptPhase::exited, "stopped");
+  if (a.units.empty() && !a.starting && a.room) leave(a, now, "stopped");
 }
 
-void Node::Machine::release(Time now, Attempt& a) {
+// Nothing of it runs any more.
+void Node::Machine::leave(Attempt& a, Time at, std::string detail) {
+  if (a.began && !a.over) a.over = at;
+  enter(a, AttemptPhase::exited, std::move(detail));
+}
+
+// The controller is away or late: the limit is kept here.
+void Node::Machine::expire(Attempt& a) {
+  out.push_back(Expired{a.report.fence});
+  a.report.timed_out = true;
+  tell(a);
+  stop(a, a.order.grace);
+}
+
+void Node::Machine::set_limit(Attempt& a, Duration limit) {
+  a.order.limit = limit;
+  tell(a);
+}
+
+void Node::Machine::release(Attempt& a) {
   a.releasing = true;
+  a.stopped_at = std::min(a.stopped_at, now);
   if (a.report.phase == AttemptPhase::gone) return tell(a);
   if (!a.room && !a.cleaning && a.report.phase != AttemptPhase::preparing)
     return enter(a, AttemptPhase::gone, "");
@@ -181,14 +222,15 @@ void Node::Machine::room_made(Attempt& a, const RoomMade& result) {
   if (a.go) go(a);
 }
 
-void Node::Machine::batch_started(Time now, Attempt& a, const BatchStarted& result) {
+void Node::Machine::batch_started(Attempt& a, const BatchStarted& result) {
   a.starting = false;
   if (!result.error.empty()) {
     a.report.user_fault = result.user_fault;
     enter(a, AttemptPhase::refused, result.error);
-    return release(now, a);
+    return release(a);
   }
   a.units.insert(kBatchStep);
+  a.began = result.at.value_or(now);
   enter(a, AttemptPhase::running, "");
   if (a.releasing) {
     out.push_back(KillAll{a.report.fence});
@@ -217,13 +259,16 @@ void Node::Machine::unit_exited(Attempt& a, const UnitExited& result) {
   if (result.unit.step == kBatchStep) {
     a.report.exit_code = result.exit_code;
     a.report.exit_signal = result.exit_signal;
-    return enter(a, AttemptPhase::exited, result.supervisor_lost ? "its supervisor died" : "");
+    const Time at = result.at.value_or(now);
+    a.report.by_itself = !result.supervisor_lost && at < a.stopped_at;
+    if (a.report.by_itself) a.report.timed_out = false;
+    return leave(a, at, result.supervisor_lost ? "its supervisor died" : "");
   }
   a.report.steps.push_back(
       {result.unit.step, result.exit_code, result.exit_signal, result.out_of_memory});
   if (a.stopping && a.units.empty() && a.report.phase == AttemptPhase::running &&
       !a.runs_by_itself())
-    return enter(a, AttemptPhase::exited, "stopped");
+    return leave(a, result.at.value_or(now), "stopped");
   tell(a);
 }
 
@@ -251,6 +296,7 @@ const std::string& Node::cluster() const { return machine_->cluster; }
 
 std::vector<Action> Node::order(Time now, const Order& order) {
   Machine& m = *machine_;
+  m.now = now;
   m.out.clear();
   const Fence fence = std::visit([](const auto& o) { return o.fence; }, order);
   if (m.cluster.empty()) m.cluster = fence.cluster;
@@ -261,7 +307,7 @@ std::vector<Action> Node::order(Time now, const Order& order) {
     return std::move(m.out);
   }
   if (const auto* prepare = std::get_if<Prepare>(&order)) {
-    m.prepare(now, *prepare);
+    m.prepare(*prepare);
     return std::move(m.out);
   }
   if (std::holds_alternative<Forget>(order)) {
@@ -274,7 +320,7 @@ std::vector<Action> Node::order(Time now, const Order& order) {
                       std::holds_alternative<Stop>(order) || m.was_released(fence);
     if (over) {
       m.released[fence.workload] = std::max(m.released[fence.workload], fence.attempt);
-      m.release_earlier(now, fence);
+      m.release_earlier(fence);
     }
     m.answer(fence, over ? AttemptPhase::gone : AttemptPhase::refused, "it is not on this node");
   } else if (std::holds_alternative<Go>(order)) {
@@ -282,15 +328,18 @@ std::vector<Action> Node::order(Time now, const Order& order) {
   } else if (const auto* signal = std::get_if<SignalOrder>(&order)) {
     m.signal(*a, *signal);
   } else if (const auto* stop = std::get_if<Stop>(&order)) {
-    m.stop(now, *a, stop->grace);
+    m.stop(*a, stop->grace);
+  } else if (const auto* set = std::get_if<SetLimit>(&order)) {
+    m.set_limit(*a, set->limit);
   } else {
-    m.release(now, *a);
+    m.release(*a);
   }
   return std::move(m.out);
 }
 
 std::vector<Action> Node::os(Time now, const OsResult& result) {
   Machine& m = *machine_;
+  m.now = now;
   m.out.clear();
   const Fence fence = std::visit(
       [](const auto& r) {
@@ -305,7 +354,7 @@ std::vector<Action> Node::os(Time now, const OsResult& result) {
   if (const auto* made = std::get_if<RoomMade>(&result)) {
     m.room_made(*a, *made);
   } else if (const auto* started = std::get_if<BatchStarted>(&result)) {
-    m.batch_started(now, *a, *started);
+    m.batch_started(*a, *started);
   } else if (const auto* began = std::get_if<StepBegan>(&result)) {
     a->units.insert(began->unit.step);
     m.tell(*a);
@@ -322,6 +371,7 @@ std::vector<Action> Node::os(Time now, const OsResult& result) {
   } else if (const auto* gone = std::get_if<RoomGone>(&result)) {
     a->room = false;
     a->kill_at = kNever;
+    if (a->began && !a->over) a->over = now;
     a->units.clear();
     keep(a->report.used, gone->used);
     const bool refused = a->report.phase == AttemptPhase::refused && !a->releasing;
@@ -336,8 +386,10 @@ std::vector<Action> Node::os(Time now, const OsResult& result) {
 
 std::vector<Action> Node::tick(Time now) {
   Machine& m = *machine_;
+  m.now = now;
   m.out.clear();
   for (auto& [fence, a] : m.attempts) {
+    if (now >= a.expires()) m.expire(a);
     if (now < a.kill_at) continue;
     a.kill_at = now + kKillAgain;
     m.out.push_back(KillAll{fence});
@@ -347,18 +399,13 @@ std::vector<Action> Node::tick(Time now) {
 
 Time Node::next_deadline() const {
   Time next = kNever;
-  for (const auto& [fence, a] : machine_->attempts) next = std::min(next, a.kill_at);
+  for (const auto& [fence, a] : machine_->attempts) next = std::min({next, a.kill_at, a.expires()});
   return next;
 }
 
-std::vector<AttemptReport> Node::reports() const {
+std::vector<AttemptReport> Node::reports(Time now) const {
   std::vector<AttemptReport> reports;
-  for (const auto& [fence, a] : machine_->attempts) {
-    reports.push_back(a.report);
-    reports.back().running_steps.clear();
-    for (const StepNumber unit : a.units)
-      if (unit != kBatchStep) reports.back().running_steps.push_back(unit);
-  }
+  for (const auto& [fence, a] : machine_->attempts) reports.push_back(a.report_at(now));
   return reports;
 }
 
@@ -380,8 +427,9 @@ const LaunchOrder* Node::launch_order(const Fence& fence) const {
   return it == machine_->attempts.end() ? nullptr : &it->second.order;
 }
 
-std::vector<Action> Node::restore(Time, const std::vector<Found>& found) {
+std::vector<Action> Node::restore(Time now, const std::vector<Found>& found) {
   Machine& m = *machine_;
+  m.now = now;
   m.out.clear();
   for (const Found& f : found) {
     Attempt& a = m.attempts[f.fence];
@@ -399,6 +447,7 @@ std::vector<Action> Node::restore(Time, const std::vector<Found>& found) {
       continue;
     }
     a.report.phase = AttemptPhase::running;
+    if (!a.runs_by_itself()) a.began = f.went_at;
     // A batch script whose supervisor is not there any more is over: its intent says that it began.
     if (a.runs_by_itself() && !a.units.contains(kBatchStep)) {
       a.units.insert(kBatchStep);

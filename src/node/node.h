@@ -8,9 +8,13 @@
 // a repeated Prepare of a known attempt is answered with its report, never with a second start. It
 // refuses an order for another boot, a lower attempt than one it has seen of that workload, or an
 // attempt that it was told to release.
+//
+// `now` is its own clock, which only measures how long something lasts: it keeps the time limit of
+// what runs, also while the controller is away, and says how long work has run.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -50,7 +54,10 @@ struct CleanUp {
 struct Tell {
   Report report;
 };  // to the controller; may be lost, the state is told again
-using Action = std::variant<MakeRoom, StartBatch, SendSignal, KillAll, CleanUp, Tell>;
+struct Expired {
+  Fence fence;
+};  // it is being stopped at its limit
+using Action = std::variant<MakeRoom, StartBatch, SendSignal, KillAll, CleanUp, Tell, Expired>;
 
 // --- what the shell found
 struct RoomMade {
@@ -61,6 +68,7 @@ struct BatchStarted {
   Fence fence;
   std::string error;
   bool user_fault = false;
+  std::optional<Time> at = std::nullopt;  // when, on the Node's clock; absent: now
 };
 struct StepBegan {
   UnitKey unit;
@@ -72,6 +80,7 @@ struct UnitExited {  // all its tasks have exited
   bool out_of_memory = false;
   bool supervisor_lost = false;
   Used used;
+  std::optional<Time> at = std::nullopt;  // likewise
 };
 struct Measured {  // of what lives: everything in its room, and unit by unit
   Fence fence;
@@ -99,13 +108,13 @@ class Node {
 
   std::vector<Action> order(Time now, const Order& order);
   std::vector<Action> os(Time now, const OsResult& result);
-  std::vector<Action> tick(Time now);  // grace periods, kills that have not worked yet
+  std::vector<Action> tick(Time now);  // limits, grace periods, kills that have not worked yet
   [[nodiscard]] Time next_deadline() const;
   [[nodiscard]] const std::string& cluster() const;
 
   // Everything it knows, for the first frame after connecting (name, spec and warnings are the
   // shell's to fill).
-  [[nodiscard]] std::vector<AttemptReport> reports() const;
+  [[nodiscard]] std::vector<AttemptReport> reports(Time now) const;
   // May srun start this step here now? Empty, or why not (unknown attempt, stale fence, not
   // running, stopping).
   [[nodiscard]] std::string refuse_step(const StepGrant& grant) const;
@@ -119,6 +128,8 @@ class Node {
     LaunchOrder order;
     bool went = false;  // Go had been received
     std::vector<StepNumber> live_units;
+    // When Go came, on the Node's clock. When a script began is told anew by BatchStarted.
+    std::optional<Time> went_at = std::nullopt;
   };
   std::vector<Action> restore(Time now, const std::vector<Found>& found);
 

@@ -120,14 +120,14 @@ class Swarm {
   }
 
   void end() {
-    for (const AttemptReport& report : node_.reports())
+    for (const AttemptReport& report : node_.reports(now_))
       carry_out(node_.order(now_, Release{report.fence}));
     for (int i = 0; i < 10'000 && (!owed_.empty() || node_.next_deadline() != kNever); ++i) {
       while (!owed_.empty()) answer();
       now_ = std::max(now_, node_.next_deadline() == kNever ? now_ : node_.next_deadline());
       carry_out(node_.tick(now_));
     }
-    for (const AttemptReport& report : node_.reports())
+    for (const AttemptReport& report : node_.reports(now_))
       EXPECT_EQ(report.phase, AttemptPhase::gone) << report.detail;
     EXPECT_TRUE(rooms_.empty());
     EXPECT_TRUE(alive_.empty());

@@ -21,6 +21,7 @@ std::string text(const std::vector<Action>& actions) {
     if (std::holds_alternative<StartBatch>(action)) out += "batch";
     if (std::holds_alternative<KillAll>(action)) out += "kill";
     if (std::holds_alternative<CleanUp>(action)) out += "clean";
+    if (std::holds_alternative<Expired>(action)) out += "expired";
     if (const auto* s = std::get_if<SendSignal>(&action))
       out += format("sig {} {}{}", s->signal,
                     s->unit.step == kBatchStep ? "batch" : format("step {}", s->unit.step),
@@ -58,12 +59,12 @@ TEST_F(NodeMachine, LifeOfABatchJob) {
   EXPECT_EQ(os(RoomMade{kFence, ""}), "tell prepared; batch");
   EXPECT_EQ(os(BatchStarted{kFence, "", false}), "tell running");
   EXPECT_EQ(os(UnitExited{{kFence, kBatchStep}, 3, 0, false, false, {}}), "tell exited");
-  EXPECT_EQ(node.reports()[0].exit_code, 3);
+  EXPECT_EQ(node.reports(kT0)[0].exit_code, 3);
   EXPECT_EQ(order(Release{kFence}), "kill");
   EXPECT_EQ(os(RoomEmpty{kFence}), "clean");
   EXPECT_EQ(os(RoomGone{kFence, {10, 5, 20}}), "tell gone");
   EXPECT_EQ(order(Forget{kFence}), "");
-  EXPECT_TRUE(node.reports().empty());
+  EXPECT_TRUE(node.reports(kT0).empty());
 }
 
 TEST_F(NodeMachine, NothingRunsBeforeGo) {
@@ -99,7 +100,7 @@ TEST_F(NodeMachine, TheFenceHolds) {
 TEST_F(NodeMachine, WhatWasReleasedNeverStartsAgain) {
   EXPECT_EQ(order(Release{kFence}), "tell gone");  // it never came here, and now never will
   EXPECT_EQ(order(Prepare{kFence, batch(), true}), "tell gone");
-  EXPECT_TRUE(node.reports().empty());
+  EXPECT_TRUE(node.reports(kT0).empty());
 }
 
 TEST_F(NodeMachine, ALaterAttemptKillsTheEarlierOne) {
@@ -181,7 +182,7 @@ TEST_F(NodeMachine, ReportsSayWhatWasMeasured) {
             "tell running");
   os(UnitExited{{kFence, 0}, 0, 0, false, false, {4, 1, 60}});
   EXPECT_EQ(os(Measured{kFence, {20, {}, 90}, {{0, {1, 1, 1}}}}), "tell running");
-  const AttemptReport report = node.reports()[0];
+  const AttemptReport report = node.reports(kT0)[0];
   EXPECT_EQ(report.used, (Used{20, 2, 90}));
   EXPECT_EQ(report.steps_used, (std::vector<StepUsed>{{0, {4, 1, 60}}, {kBatchStep, {6, 1, 50}}}));
 }
@@ -198,16 +199,73 @@ TEST_F(NodeMachine, SignalsReachWhomTheyMean) {
 TEST_F(NodeMachine, ARestartedAgentGoesOn) {
   Node again("boot", "c");
   again.restore(kT0, {{kFence, batch(), true, {kBatchStep, 0}}});
-  EXPECT_EQ(again.reports()[0].phase, AttemptPhase::running);
-  EXPECT_EQ(again.reports()[0].running_steps, std::vector<StepNumber>{0});
+  EXPECT_EQ(again.reports(kT0)[0].phase, AttemptPhase::running);
+  EXPECT_EQ(again.reports(kT0)[0].running_steps, std::vector<StepNumber>{0});
   EXPECT_EQ(text(again.order(kT0, Prepare{kFence, batch(), true})), "tell running");
 }
 
 TEST_F(NodeMachine, ALostSupervisorIsReportedAndNeverStartedAgain) {
   Node again("boot", "c");
   EXPECT_EQ(text(again.restore(kT0, {{kFence, batch(), true, {}}})), "tell exited");
-  EXPECT_TRUE(again.reports()[0].supervisor_lost);
+  EXPECT_TRUE(again.reports(kT0)[0].supervisor_lost);
   EXPECT_EQ(text(again.order(kT0, Go{kFence})), "tell exited");
+}
+
+// How long it ran is told whenever somebody hears it, as its own clock counted.
+TEST_F(NodeMachine, MeasuresHowLongWorkRan) {
+  order(Prepare{kFence, batch(), true});
+  os(RoomMade{kFence, ""});
+  os(BatchStarted{kFence, "", false, kT0 + seconds(2)});
+  AttemptReport report = node.reports(kT0 + seconds(5))[0];
+  EXPECT_EQ(report.began_ago, Duration(seconds(3)));
+  EXPECT_EQ(report.ran, std::nullopt);
+  node.os(kT0 + seconds(60),
+          UnitExited{{kFence, kBatchStep}, 0, 0, false, false, {}, kT0 + seconds(6)});
+  report = node.reports(kT0 + seconds(100))[0];
+  EXPECT_EQ(report.began_ago, Duration(seconds(98)));
+  EXPECT_EQ(report.ran, Duration(seconds(4)));
+  EXPECT_TRUE(report.by_itself);
+}
+
+TEST_F(NodeMachine, KeepsTheLimitByItself) {
+  LaunchOrder o = batch();
+  o.limit = minutes(1);
+  o.grace = seconds(5);
+  order(Prepare{kFence, o, true});
+  os(RoomMade{kFence, ""});
+  EXPECT_EQ(node.next_deadline(), kNever);
+  os(BatchStarted{kFence, "", false});
+  // What ends at its limit has ended in time.
+  constexpr Duration kPast = milliseconds(1);
+  EXPECT_EQ(node.next_deadline(), kT0 + minutes(1) + kPast);
+  EXPECT_EQ(order(SetLimit{kFence, minutes(2)}), "tell running");
+  EXPECT_EQ(node.next_deadline(), kT0 + minutes(2) + kPast);
+  EXPECT_EQ(text(node.tick(kT0 + minutes(2) + kPast)),
+            "expired; tell running; sig 18 batch; sig 15 batch");
+  EXPECT_EQ(node.next_deadline(), kT0 + minutes(2) + kPast + seconds(5));
+  EXPECT_EQ(text(node.tick(kT0 + minutes(2) + kPast + seconds(5))), "kill");
+  EXPECT_EQ(os(UnitExited{{kFence, kBatchStep}, 0, SIGKILL, false, false, {}, kT0 + seconds(126)}),
+            "tell exited");
+  const AttemptReport report = node.reports(kT0)[0];
+  EXPECT_TRUE(report.timed_out);
+  EXPECT_FALSE(report.by_itself);
+  EXPECT_EQ(report.ran, Duration(seconds(126)));
+}
+
+// The agent comes back after the limit and hears late that the script had ended before it.
+TEST_F(NodeMachine, AnEndBeforeTheLimitIsInTimeWheneverItIsHeard) {
+  LaunchOrder o = batch();
+  o.limit = minutes(1);
+  Node again("boot", "c");
+  again.restore(kT0 + minutes(5), {{kFence, o, true, {kBatchStep}, std::nullopt}});
+  EXPECT_EQ(again.reports(kT0 + minutes(5))[0].began_ago, std::nullopt) << "nobody knows yet";
+  again.os(kT0 + minutes(5), BatchStarted{kFence, "", false, kT0});
+  again.tick(kT0 + minutes(5));
+  again.os(kT0 + minutes(5),
+           UnitExited{{kFence, kBatchStep}, 0, 0, false, false, {}, kT0 + seconds(59)});
+  const AttemptReport report = again.reports(kT0 + minutes(6))[0];
+  EXPECT_TRUE(report.by_itself);
+  EXPECT_FALSE(report.timed_out);
 }
 
 }  // namespace

@@ -40,13 +40,16 @@ void Machine::restart_agent() {
   std::vector<node::Node::Found> found;
   for (auto& [fence, room] : rooms_) {
     const bool by_itself = room.order.first_node && room.order.kind != WorkloadKind::allocation;
-    node::Node::Found f{fence, room.order, by_itself ? room.script : room.go && room.made, {}};
+    node::Node::Found f{
+        fence, room.order, by_itself ? room.script : room.go && room.made, {}, room.began};
     if (room.script) f.live_units.push_back(kBatchStep);
     found.push_back(std::move(f));
   }
   carry_out(node_->restore(outside_.now(), found));
-  for (const auto& [fence, room] : rooms_)
+  for (const auto& [fence, room] : rooms_) {
+    if (room.script) result(node::BatchStarted{fence, "", false, room.began});
     if (room.over) result(room.exit);
+  }
   arm();
 }
 
@@ -56,7 +59,7 @@ NodeReport Machine::hello() const {
   report.name = row_.spec.name;
   report.boot = boot_;
   report.spec = row_.spec;
-  report.attempts = node_->reports();
+  report.attempts = node_->reports(outside_.now());
   return report;
 }
 
@@ -66,7 +69,10 @@ void Machine::order(const Order& order) {
   const auto* prepare = std::get_if<Prepare>(&order);
   const bool go = std::holds_alternative<Go>(order) || (prepare && prepare->go);
   carry_out(node_->order(outside_.now(), order));
-  if (const auto room = rooms_.find(fence); room != rooms_.end() && go) room->second.go = true;
+  if (const auto room = rooms_.find(fence); room != rooms_.end() && go) {
+    if (!room->second.go) room->second.began = outside_.now();
+    room->second.go = true;
+  }
   arm();
 }
 
@@ -150,6 +156,7 @@ void Machine::start_script(const node::StartBatch& action) {
     return result(node::BatchStarted{action.fence, "cannot enter the working directory", true});
   Room& room = rooms_[action.fence];
   room.script = true;
+  room.began = outside_.now();
   outside_.witness->script_began(row_.spec.name, action.fence);
   result(node::BatchStarted{action.fence, "", false});
   if (p.runs == kForever) return;
@@ -162,7 +169,7 @@ void Machine::script_exits(const Fence& fence, std::int32_t code, std::int32_t s
   const auto it = rooms_.find(fence);
   if (it == rooms_.end() || !it->second.script || it->second.over) return;
   it->second.over = true;
-  it->second.exit = {{fence, kBatchStep}, code, signal, oom, false, {}};
+  it->second.exit = {{fence, kBatchStep}, code, signal, oom, false, {}, outside_.now()};
   outside_.witness->script_ended(row_.spec.name, fence);
   result(it->second.exit);
 }

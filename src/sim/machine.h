@@ -51,6 +51,7 @@ class Machine {
     bool made = false;
     bool go = false;                    // Go was received
     bool script = false, over = false;  // it was started; it has exited
+    Time began{};                       // the script, or Go came
     node::UnitExited exit;
   };
 

@@ -115,10 +115,11 @@ class Result:
 
 
 class Cluster:
-    """`phalanx up --ephemeral` in a folder of its own, ready when the constructor returns."""
+    """`phalanx up --ephemeral` in a folder of its own, ready when the constructor returns. A daemon that a case kills
+    stays away until the case starts it, unless it asks for `keep_alive`."""
 
     def __init__(self, *options, nodes=None, gpus=None, cpus=None, ephemeral=True, emulate=True, conf=None, gres=None,
-                 user=None, bin=None, env=None):
+                 user=None, bin=None, env=None, keep_alive=False):
         self.dir = tempfile.mkdtemp(prefix="phx-e2e-")
         os.chmod(self.dir, 0o777)
         self.work = os.path.join(self.dir, "work")
@@ -133,6 +134,8 @@ class Cluster:
         self.words = [os.path.join(self.bin, "phalanx"), "up", "--state", self.state, "--run", self.run_dir]
         if ephemeral:
             self.words.append("--ephemeral")
+        if not keep_alive:
+            self.words.append("--no-restart")
         if conf is not None:
             self.config = os.path.join(self.dir, "etc")
             os.mkdir(self.config)

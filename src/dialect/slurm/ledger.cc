@@ -1,5 +1,6 @@
 // phalanx ledger: GPU-seconds by account and user, and what became of the rest: of every node's
-// capacity since it was first seen, allocated + down + idle is the whole, to the millisecond.
+// capacity since it was first seen, allocated + reserved + down + idle is the whole, to the
+// millisecond. Reserved: held while nothing of its job runs, before its start and after its end.
 #include <algorithm>
 
 #include "base/text.h"
@@ -16,13 +17,23 @@ using ByUser = std::map<std::pair<std::string, std::string>, std::int64_t>;  // 
 
 std::int64_t gpus(const NodeShare& share) { return static_cast<std::int64_t>(share.gpus.size()); }
 
-// What is held now, since it was placed.
-std::int64_t open_ms(const View& view, const Workload& w) {
-  std::int64_t sum = 0;
+struct Open {
+  std::int64_t ran = 0, held = 0;  // GPU-ms
+};
+
+// What is held now, and how much of that its job has run.
+Open open_ms(const View& view, const Workload& w) {
+  Open sum;
   if (!w.current) return sum;
-  for (const NodeShare& share : w.current->shares)
-    if (!w.current->released.contains(share.node))
-      sum += gpus(share) * std::max<std::int64_t>((view.now - w.current->placed).count(), 0);
+  const bool over = !w.past.empty() && w.past.back().number == w.current->number;
+  const Time began = over ? w.past.back().launched : w.current->launched.value_or(Time{});
+  const Time until = over ? w.past.back().ended : view.now;
+  for (const NodeShare& share : w.current->shares) {
+    if (w.current->released.contains(share.node)) continue;
+    if (began != Time{})
+      sum.ran += gpus(share) * std::max<std::int64_t>((until - began).count(), 0);
+    sum.held += gpus(share) * std::max<std::int64_t>((view.now - w.current->placed).count(), 0);
+  }
   return sum;
 }
 
@@ -31,8 +42,17 @@ ByUser allocated(const View& view) {
   for (const auto& [account, users] : view.state.charged)
     for (const auto& [user, usage] : users) sums[{account, user}] += usage.gpu_ms;
   for (const auto& [id, w] : view.state.workloads)
-    sums[{w.spec->account, w.spec->owner.user}] += open_ms(view, w);
+    sums[{w.spec->account, w.spec->owner.user}] += open_ms(view, w).ran;
   return sums;
+}
+
+std::int64_t reserved(const View& view) {
+  std::int64_t sum = view.state.reserved.gpu_ms;
+  for (const auto& [id, w] : view.state.workloads) {
+    const Open open = open_ms(view, w);
+    sum += open.held - open.ran;
+  }
+  return sum;
 }
 
 // When each node was first seen: it joined, or work that is still known was placed there.
@@ -110,8 +130,10 @@ Answer ledger(const View& view, const Ask& ask) {
   }
   if (!users.empty() || !accounts.empty()) return {{out, "", 0}, {}, {}};
   const Capacity whole = capacity(view);
-  out += "\n" + line("allocated", "", total) + line("down", "", whole.down) +
-         line("idle", "", whole.all - whole.down - total) + line("capacity x time", "", whole.all);
+  const std::int64_t held = reserved(view);
+  out += "\n" + line("allocated", "", total) + line("reserved", "", held) +
+         line("down", "", whole.down) + line("idle", "", whole.all - whole.down - total - held) +
+         line("capacity x time", "", whole.all);
   return {{out, "", 0}, {}, {}};
 }
 

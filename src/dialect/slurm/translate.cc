@@ -207,7 +207,7 @@ Parsed<JobOptions> read_options(const SubmitRequest& request, const ClusterConfi
                                 Time now) {
   std::vector<Token> tokens;
   Parsed<Script> script;
-  if (request.tool == Tool::Sbatch && !request.script.empty()) {
+  if (request.tool == Tool::Sbatch) {
     script = read_script(request.script, request.script_name);
     if (!script.value.components.empty()) tokens = script.value.components.front();
     if (script.value.components.size() > 1)

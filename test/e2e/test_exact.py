@@ -1,0 +1,148 @@
+"""What jobs cost and how they end is what their nodes measured, whichever daemon was away; and whose fault a failed launch
+was. The witness of how long a job ran is its own script."""
+import json
+import os
+import signal
+import time
+
+from harness import Cluster, alive, case, check, equal, wait_for
+
+# It says how long it ran, and is left alone by the daemons that die meanwhile.
+SCRIPT = """#!/bin/bash
+began=$(date +%s%3N); echo running > {name}.began
+sleep {seconds}
+echo $(( $(date +%s%3N) - began )) > {name}.ms.new; mv {name}.ms.new {name}.ms
+"""
+OUTAGE = 4  # seconds beyond the end: more than rounding
+
+
+def gpu_seconds(cluster):
+    for line in cluster.run("phalanx", "ledger").out.splitlines():
+        if line.startswith("allocated"):
+            return float(line.split()[1])
+    raise AssertionError("the ledger says nothing")
+
+
+def outage_over_an_end(kind, limit):
+    """A job of two GPUs ends while the controller or its agent is away, in time; and how long that lasted."""
+    cluster = Cluster(nodes=1, gpus=4)
+    job = cluster.sbatch(SCRIPT.format(name="job", seconds=3), "--gres=gpu:2", "-t", limit)
+    wait_for(lambda: cluster.exists("job.began"), "the job runs")
+    began = time.monotonic()
+    words = cluster.kill_daemon(kind)
+    wait_for(lambda: cluster.exists("job.ms"), "the script ends")
+    back = time.monotonic() + OUTAGE
+    wait_for(lambda: time.monotonic() > back, "the outage lasts")
+    cluster.start_daemon(words)
+    equal(wait_for(lambda: cluster.run("sinfo").code == 0 and cluster.wait_over(job), "it is over"), "COMPLETED", "state")
+    wait_for(lambda: not cluster.run("squeue", "-h").out.strip(), "its devices are free")
+    outage = time.monotonic() - began
+    ran = int(cluster.file("job.ms")) / 1000
+    state, code, elapsed = cluster.run("sacct", "-X", "-n", "-P", "-j", job, "--format=State,ExitCode,ElapsedRaw").out.split("|")
+    equal((state, code), ("COMPLETED", "0:0"), "sacct")
+    check(int(ran) <= int(elapsed) < outage - OUTAGE / 2, f"elapsed {elapsed} s; it ran {ran} s, heard after {outage} s")
+    charged = gpu_seconds(cluster) / 2
+    check(ran <= charged < outage - OUTAGE / 2, f"charged {charged} s; it ran {ran} s, heard after {outage} s")
+    parts = {line.split()[0]: float(line.split()[-1]) for line in cluster.run("phalanx", "ledger").out.splitlines()[-5:]}
+    whole = parts.pop("time", None) or parts.pop("capacity")
+    equal(round(sum(parts.values()), 3), whole, f"parts {parts}")
+    check(parts["reserved"] >= OUTAGE, f"what was held after the end: {parts}")
+
+
+@case("exact.end_without_a_controller")
+def without_controller():
+    outage_over_an_end("controller", "5")
+
+
+@case("exact.end_without_its_agent")
+def without_agent():
+    outage_over_an_end("agent", "5")
+
+
+@case("exact.ended_in_time_while_the_controller_was_away")
+def in_time_without_controller():
+    outage_over_an_end("controller", "0:06")
+
+
+@case("exact.ended_in_time_while_its_agent_was_away")
+def in_time_without_agent():
+    outage_over_an_end("agent", "0:06")
+
+
+@case("exact.the_node_keeps_the_limit_while_the_controller_is_away")
+def limit_without_controller():
+    cluster = Cluster(nodes=1, gpus=0)
+    job = cluster.sbatch("trap 'echo stopped > stopped; exit 0' TERM\necho > running\nwhile :; do sleep 0.1; done\n", "-t", "0:03")
+    wait_for(lambda: cluster.exists("running"), "the job runs")
+    words = cluster.kill_daemon("controller")
+    wait_for(lambda: cluster.exists("stopped"), "the agent stops it")
+    check("DUE TO TIME LIMIT" in cluster.output(job), cluster.output(job))
+    cluster.start_daemon(words)
+    equal(wait_for(lambda: cluster.run("sinfo").code == 0 and cluster.wait_over(job), "it is over"), "TIMEOUT", "state")
+
+
+@case("blame.nobodys_bad_jobs_drain_a_node")
+def bad_jobs():
+    cluster = Cluster(nodes=3, gpus=0)
+    empty = cluster.run("sbatch")
+    equal((empty.code, empty.out, empty.err), (1, "", "sbatch: error: Batch script is empty!\n"), "an empty script")
+    for body in ("{}", json.dumps({"tool": "Sbatch", "script": "", "work_dir": "/tmp"})):
+        said = cluster.run("curl", "-s", "-o", "-", "-w", "%{http_code}", "--unix-socket", cluster.socket, "-d", body,
+                           "http://x/slurm/v1/submit").out
+        check("Batch script is empty" in said and not said.endswith("200"), said)
+    jobs = [cluster.sbatch("true", "-D", "/nowhere/at/all", "-o", "/nowhere/%j.out") for _ in range(4)]
+    jobs += [cluster.sbatch("#!/no/such/shell\n") for _ in range(4)]
+    for job in jobs:
+        equal(cluster.wait_over(job), "FAILED", f"job {job}")
+    equal(cluster.run("sinfo", "-h", "-R").out, "", "reasons")
+    equal(cluster.run("sinfo", "-h", "-t", "idle", "-o", "%D").out.strip(), "3", "nodes that are idle")
+
+
+@case("nodes.down_stays_down")
+def down_stays_down():
+    cluster = Cluster(nodes=2, gpus=0)
+    equal(cluster.run("scontrol", "update", "nodename=n2", "state=down", "reason=smoke").code, 0, "scontrol")
+    cluster.restart("agent", "n2")
+    wait_for(lambda: "no controller" not in cluster.log().splitlines()[-1], "its agent is back")
+    job = cluster.sbatch("true", "-w", "n1")
+    equal(cluster.wait_over(job), "COMPLETED", "work elsewhere")
+    equal(cluster.run("sinfo", "-h", "-n", "n2", "-o", "%T").out.strip().rstrip("*"), "down", "state")
+    equal(cluster.run("scontrol", "update", "nodename=n2", "state=resume").code, 0, "scontrol")
+    wait_for(lambda: cluster.run("sinfo", "-h", "-n", "n2", "-o", "%T").out.strip() == "idle", "it is used again")
+
+
+@case("up.starts_its_daemons_again")
+def starts_again():
+    cluster = Cluster(nodes=1, gpus=0, keep_alive=True)
+    job = cluster.sbatch("echo $$ > pid; sleep 600\n")
+    pid = int(wait_for(lambda: cluster.exists("pid") and cluster.file("pid").strip(), "the job runs"))
+    for kind in ("controller", "agent"):
+        killed = cluster.daemon(kind)
+        os.kill(killed, signal.SIGKILL)
+        wait_for(lambda: (now := cluster.daemon(kind)) and now != killed, f"another {kind}")
+        wait_for(lambda: cluster.run("sinfo", "-h", "-o", "%T").out.strip() in ("mixed", "allocated"), "it serves")
+        check("it is started again in" in cluster.log(), cluster.log())
+    check(alive(pid), "the job goes on")
+    equal(cluster.run("srun", "--overlap", f"--jobid={job}", "echo", "here").out, "here\n", "a step")
+    equal(cluster.run("scancel", job).code, 0, "scancel")
+    equal(cluster.wait_over(job), "CANCELLED", "state")
+
+
+@case("up.gives_up_a_daemon_that_never_lives")
+def gives_up():
+    cluster = Cluster(nodes=1, gpus=0, keep_alive=True, ephemeral=False)
+    cluster.sbatch("echo $$ > pid; sleep 600\n")
+    pid = int(wait_for(lambda: cluster.exists("pid") and cluster.file("pid").strip(), "the job runs"))
+
+    def given_up():
+        if daemon := cluster.daemon("controller"):
+            os.kill(daemon, signal.SIGKILL)
+        return cluster.process.poll() is not None
+    wait_for(given_up, "it gives up")
+    equal(cluster.process.returncode, 1, "exit code")
+    check("giving up" in cluster.log(), cluster.log())
+    check(alive(pid), "the job goes on")
+    cluster.start()
+    job = cluster.run("squeue", "-h", "-o", "%i").out.strip()
+    equal(cluster.run("scancel", job).code, 0, "scancel")
+    equal(cluster.wait_over(job), "CANCELLED", "the next start has found it")
