@@ -71,10 +71,10 @@ def step_out_of_memory():
 
 @case("step.tasks_know_their_process_and_umask")
 def own_process():
-    cluster = Cluster()
+    cluster = Cluster(cpus=4)
     check_it = '[ "$SLURM_TASK_PID" = $$ ]'
     result = cluster.run("srun", "-n3", "sh", "-c", f'{check_it} && [ "$SLURM_UMASK" = "$(umask)" ] || env | grep SLURM')
-    equal((result.code, result.out), (0, ""), "of tasks")
+    equal((result.code, result.out), (0, ""), f"of tasks ({result.err})")
     equal(cluster.run("sbatch", "--wait", "--output=/dev/null", "--wrap", check_it).code, 0, "of the script")
 
 
