@@ -59,6 +59,7 @@ def chosen(cluster, *options):
     cluster.sbatch("scontrol show hostnames > chosen\n", "--wait", *options)
     first = cluster.file("chosen").split()
     wait_for(lambda: not rooms(cluster), "the probe is gone")
+    wait_for(lambda: cluster.run("sinfo", "-h", "-t", "idle", "-o", "%D").out.strip() == "3", "and that is known")
     return first, sorted({"n1", "n2", "n3"} - set(first))
 
 
