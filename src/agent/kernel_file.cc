@@ -40,7 +40,7 @@ std::optional<std::int64_t> read_key(const std::string& path, std::string_view k
   if (!text) return std::nullopt;
   for (std::string_view line : split(*text, '\n')) {
     const std::vector<std::string_view> words = split_blanks(line);
-    if (words.size() == 2 && words[0] == key) return parse_int(words[1]);
+    if (words.size() >= 2 && words[0] == key) return parse_int(words[1]);
   }
   return std::nullopt;
 }
