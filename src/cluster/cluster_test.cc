@@ -239,6 +239,21 @@ TEST(Place, DropsWhatNoLongerHolds) {
   EXPECT_EQ(propose([](auto&) {}), Phase::running);
 }
 
+TEST(Place, AGpuThatSomebodyHoldsIsNotGivenAgain) {
+  World w("n1:2");
+  w.submit(job("1x1"));
+  w.place();
+  w.submit(job("1x1"));
+  PlaceProposal p{w.work(2).id, std::nullopt, w.first_fit(*w.work(2).spec, {})};
+  const std::vector<DeviceIndex> free = p.shares[0].gpus;
+  p.shares[0].gpus = w.work(1).current->shares[0].gpus;
+  w.give(Propose{{p}});
+  EXPECT_EQ(w.work(2).phase, Phase::pending);
+  p.shares[0].gpus = free;
+  w.give(Propose{{p}});
+  EXPECT_EQ(w.work(2).phase, Phase::running);
+}
+
 TEST(Place, OneBatchOfProposalsCannotOverlap) {
   World w("n1:2");
   w.submit(job("1x1"));
