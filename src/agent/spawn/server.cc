@@ -103,7 +103,7 @@ void Server::run() {
       if (tag == kListenerTag) {
         accept_client();
       } else if (tag == kSignalsTag) {
-        if (!reap()) return;
+        if (!reap()) stopping_ = true;
       } else if (const auto found = connections_.find(tag); found != connections_.end()) {
         const bool readable = (events[i].events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0;
         if ((readable && !read_client(tag)) || !flush(found->second, tag)) connections_.erase(tag);
@@ -111,6 +111,10 @@ void Server::run() {
     }
     if (!lost_.empty()) kill_round_of_lost();
   }
+  // Before the connections: who sees his own end finds nobody here, and may start another server at
+  // once.
+  listener_ = Fd();
+  lock_ = Fd();
 }
 
 bool Server::reap() {
