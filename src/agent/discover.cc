@@ -40,6 +40,7 @@ std::vector<Device> find_devices(const std::vector<int>& ours,
   leftovers.mark(inventory.gpus, holders);
   notes.insert(notes.end(), inventory.notes.begin(), inventory.notes.end());
   std::vector<Device> devices;
+  devices.reserve(inventory.gpus.size());
   for (const GpuInfo& gpu : inventory.gpus) devices.push_back(device_of(gpu));
   return devices;
 }

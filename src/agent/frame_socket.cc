@@ -60,7 +60,7 @@ void FrameSocket::read() {
   socket_.async_read_some(boost::asio::buffer(chunk_), received);
 }
 
-void FrameSocket::send(std::string frame) {
+void FrameSocket::send(const std::string& frame) {
   out_ += frame;
   if (open_ && !writing_) write();
 }
@@ -80,14 +80,14 @@ void FrameSocket::write() {
 void FrameSocket::fail() {
   open_ = false;
   boost::system::error_code ignored;
-  socket_.close(ignored);
+  socket_.close(ignored);  // NOLINT(bugprone-unused-return-value): it closes anyway
   handlers_.closed();
 }
 
 void FrameSocket::close() {
   open_ = false;
   boost::system::error_code ignored;
-  socket_.close(ignored);
+  socket_.close(ignored);  // NOLINT(bugprone-unused-return-value): it closes anyway
 }
 
 }  // namespace phalanx::agent

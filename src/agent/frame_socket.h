@@ -26,7 +26,7 @@ class FrameSocket : public std::enable_shared_from_this<FrameSocket> {
   };
   FrameSocket(boost::asio::io_context& context, Fd fd, std::size_t frame_limit, Handlers handlers);
   void start();
-  void send(std::string frame);
+  void send(const std::string& frame);
   void close();  // no handler is called any more
 
  private:

@@ -144,7 +144,8 @@ void Rooms::set_limit(const Fence& fence, Duration limit) {
 // --- starting
 
 // phalanx-spawn may have ended in between: it is started again, and a unit is never started twice.
-void Rooms::ask_spawn(std::shared_ptr<spawn::Start> request, int tries, OnStart done) {
+void Rooms::ask_spawn(const std::shared_ptr<spawn::Start>& request, int tries,
+                      const OnStart& done) {
   spawn_.start(*request, [this, request, tries, done](Result<spawn::StartReply> reply) {
     if (reply.ok() || tries <= 1) return done(std::move(reply));
     net::Timer later = loop_.after(kSpawnAgain, [this, request, tries, done] {
@@ -165,17 +166,17 @@ void Rooms::launch(Room& room, StepNumber step, const CgroupLimits& limits, spaw
   }
   request.cgroup_procs = cgroups_.procs_files(group);
   ++room.starting;
-  ask_spawn(
-      std::make_shared<spawn::Start>(std::move(request)), kSpawnTries,
-      [this, fence = room.record.fence, step, handler, done](Result<spawn::StartReply> reply) {
-        Room* found = find(fence);
-        if (!found) return;
-        --found->starting;
-        const bool runs = reply.ok() && (reply->verdict == spawn::Verdict::Accepted ||
-                                         reply->verdict == spawn::Verdict::Exists);
-        if (runs) attach(*found, step, handler);
-        done(std::move(reply));
-      });
+  ask_spawn(std::make_shared<spawn::Start>(std::move(request)), kSpawnTries,
+            [this, fence = room.record.fence, step, handler = std::move(handler),
+             done = std::move(done)](Result<spawn::StartReply> reply) {
+              Room* found = find(fence);
+              if (!found) return;
+              --found->starting;
+              const bool runs = reply.ok() && (reply->verdict == spawn::Verdict::Accepted ||
+                                               reply->verdict == spawn::Verdict::Exists);
+              if (runs) attach(*found, step, handler);
+              done(std::move(reply));
+            });
 }
 
 void Rooms::attach(Room& room, StepNumber step, Unit::Handler handler) {

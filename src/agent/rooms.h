@@ -79,7 +79,7 @@ class Rooms {
   Room* find(const Fence& fence);
   void launch(Room& room, StepNumber step, const CgroupLimits& limits, spawn::Start request,
               Unit::Handler handler, OnStart done);
-  void ask_spawn(std::shared_ptr<spawn::Start> request, int tries, OnStart done);
+  void ask_spawn(const std::shared_ptr<spawn::Start>& request, int tries, const OnStart& done);
   void attach(Room& room, StepNumber step, Unit::Handler handler);
   Unit::Handler batch_handler(const Fence& fence);
   void batch_heard(const Fence& fence, const UnitEvent& event);

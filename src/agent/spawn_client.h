@@ -15,7 +15,7 @@
 #include "base/result.h"
 
 namespace boost::asio {
-class io_context;
+class io_context;  // NOLINT(readability-identifier-naming): Asio's name
 }
 
 namespace phalanx::agent {

@@ -115,7 +115,7 @@ TEST_P(SpawnTest, UnitsOutliveTheServer) {
   run_until([&] { return unit->started.count(0) == 1; }, "the start");
   bool stopped = false, lost = false;
   client_->on_lost([&] { lost = true; });
-  client_->stop([&](Status s) { stopped = s.ok(); });
+  client_->stop([&](const Status& s) { stopped = s.ok(); });
   run_until([&] { return stopped && lost; }, "the server to stop");
   EXPECT_TRUE(alive(unit->started.at(0).pid));
   ASSERT_TRUE(client_->connect().ok());  // a new server
@@ -191,13 +191,13 @@ TEST_P(SpawnTest, WhatALostSupervisorLeavesIsKilled) {
   EXPECT_EQ(start(request).verdict, Verdict::Gone);
 
   std::optional<Status> killed, forgotten;
-  client_->kill_lost("orphan", [&](Status s) { killed = s; });
+  client_->kill_lost("orphan", [&](const Status& s) { killed = s; });
   run_until([&] { return killed.has_value(); }, "kill_lost");
   EXPECT_TRUE(killed->ok());
   std::istringstream lines(unit->out[0]);
   for (pid_t pid = 0; lines >> pid;) EXPECT_FALSE(alive(pid)) << pid;
   EXPECT_FALSE(alive(unit->started.at(0).pid));
-  client_->forget("orphan", [&](Status s) { forgotten = s; });
+  client_->forget("orphan", [&](const Status& s) { forgotten = s; });
   run_until([&] { return forgotten.has_value(); }, "forget");
   EXPECT_EQ(client_->units(), std::vector<std::string>{});
 }
@@ -206,8 +206,8 @@ TEST_P(SpawnTest, ALivingUnitIsNeitherLostNorForgotten) {
   auto unit = run(shell("living", "sleep 1000"));
   run_until([&] { return unit->started.count(0) == 1; }, "the start");
   std::optional<Status> killed, forgotten;
-  client_->kill_lost("living", [&](Status s) { killed = s; });
-  client_->forget("living", [&](Status s) { forgotten = s; });
+  client_->kill_lost("living", [&](const Status& s) { killed = s; });
+  client_->forget("living", [&](const Status& s) { forgotten = s; });
   run_until([&] { return killed && forgotten; }, "the answers");
   EXPECT_FALSE(killed->ok());
   EXPECT_FALSE(forgotten->ok());

@@ -83,7 +83,7 @@ class Decoder {
     std::uint32_t size = 0;
     get(size);
     if (!enough(size)) return;
-    text.assign(in_.data(), size);
+    text = in_.substr(0, size);
     in_.remove_prefix(size);
   }
   template <class T>

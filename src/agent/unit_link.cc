@@ -57,9 +57,9 @@ class UnitLink::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   // What is asked before the connection is there is sent once it is.
-  void send(std::string frame) {
+  void send(const std::string& frame) {
     if (socket_) {
-      socket_->send(std::move(frame));
+      socket_->send(frame);
     } else {
       early_ += frame;
     }

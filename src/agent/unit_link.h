@@ -16,7 +16,7 @@
 #include "agent/spawn_protocol.h"
 
 namespace boost::asio {
-class io_context;
+class io_context;  // NOLINT(readability-identifier-naming): Asio's name
 }
 
 namespace phalanx::agent {

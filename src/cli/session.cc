@@ -18,8 +18,6 @@
 
 #include "base/text.h"
 
-extern char** environ;
-
 namespace phalanx::cli {
 namespace {
 

@@ -11,11 +11,11 @@ void outage(World& w, Duration away) {
   w.now += away;
 }
 
-AttemptReport ran(const World& w, JobNumber number, Duration for_, Duration ended_ago) {
+AttemptReport ran(const World& w, JobNumber number, Duration lasted, Duration ended_ago) {
   AttemptReport report = w.about("n1", number, AttemptPhase::exited);
   report.by_itself = true;
-  report.ran = for_;
-  report.began_ago = for_ + ended_ago;
+  report.ran = lasted;
+  report.began_ago = lasted + ended_ago;
   return report;
 }
 

@@ -24,7 +24,7 @@ std::string store(const Option& option, std::string_view value) {
     return format("{} needs a whole number, not \"{}\"", option.name, value);
   if (auto* const* target = std::get_if<std::int64_t*>(&option.target)) **target = *number;
   if (auto* const* target = std::get_if<std::optional<std::int64_t>*>(&option.target)) {
-    **target = *number;
+    **target = number;
   }
   return "";
 }

@@ -11,13 +11,12 @@
 #include "base/text.h"
 #include "main/paths.h"
 
-extern char** environ;
-
 namespace phalanx {
 
 Status Children::start(std::string name, std::vector<std::string> words) {
   words.insert(words.begin(), "phalanx");
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   posix_spawnattr_t attributes;

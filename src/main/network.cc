@@ -13,8 +13,6 @@
 
 #include "base/text.h"
 
-extern char** environ;
-
 namespace phalanx {
 namespace {
 
@@ -46,6 +44,7 @@ Result<std::string> run_ip(std::vector<std::string> words, const std::string& in
   ::posix_spawn_file_actions_adddup2(&actions, from.fds[1], 2);
   words.insert(words.begin(), "ip");
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   pid_t pid = 0;
@@ -144,7 +143,7 @@ Status EmulatedNetwork::make(const std::string& run_dir, const std::vector<std::
   maker_ = ::getpid();
   subnet_ = free_subnet(static_cast<int>(maker_) % kSubnets);
   made_ = true;
-  const Status status = build();
+  Status status = build();
   if (!status.ok()) {
     remove();
     return status;
@@ -203,6 +202,7 @@ Status EmulatedNetwork::build() {
 void EmulatedNetwork::remove() {
   if (!std::exchange(made_, false)) return;
   std::vector<std::string> spaces;
+  spaces.reserve(nodes_.size());
   for (std::size_t i = 0; i < nodes_.size(); ++i) spaces.push_back(space(i));
   remove_all(maker_, spaces);
   std::error_code ignored;

@@ -184,6 +184,7 @@ Status Up::write_config() const {
 void Up::make_network() {
   if (!options_.emulate || options_.shared_network) return;
   std::vector<std::string> names;
+  names.reserve(plan_.nodes.size());
   for (const PlannedNode& node : plan_.nodes) names.push_back(node.name);
   if (::geteuid() == 0) {
     const Status status = network_.make(paths_.run_dir, names);

@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "net/fd.h"
 
-struct sockaddr_un;
+struct sockaddr_un;  // NOLINT(readability-identifier-naming): the C library's name
 
 namespace phalanx::net {
 

@@ -38,7 +38,7 @@ struct ServerCore {
   bool stopping = false;
 
   ServerCore(Loop& l, HttpServer::Handler h, ServerOptions o)
-      : loop(l), handler(std::move(h)), options(std::move(o)) {}
+      : loop(l), handler(std::move(h)), options(o) {}
   // The value of the Date header, made once a second.
   const std::string& date();
 

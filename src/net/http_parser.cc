@@ -18,7 +18,7 @@ constexpr std::array<bool, 256> token_characters() {
   for (int c = 'A'; c <= 'Z'; ++c) table[static_cast<std::size_t>(c)] = true;
   for (int c = '0'; c <= '9'; ++c) table[static_cast<std::size_t>(c)] = true;
   for (const char c : std::string_view("!#$%&'*+-.^_`|~"))
-    table[static_cast<std::size_t>(c)] = true;
+    table[static_cast<unsigned char>(c)] = true;
   return table;
 }
 constexpr auto kTokenCharacters = token_characters();

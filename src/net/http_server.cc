@@ -145,7 +145,7 @@ void Responder::upgrade(WebSocketOptions options,
 }
 
 HttpServer::HttpServer(Loop& loop, Handler handler, ServerOptions options)
-    : core_(std::make_shared<ServerCore>(loop, std::move(handler), std::move(options))) {
+    : core_(std::make_shared<ServerCore>(loop, std::move(handler), options)) {
   sweep_later(core_);
 }
 

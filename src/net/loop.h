@@ -14,7 +14,7 @@
 #include "base/time.h"
 
 namespace boost::asio {
-class io_context;
+class io_context;  // NOLINT(readability-identifier-naming): Asio's name
 }
 
 namespace phalanx::net {

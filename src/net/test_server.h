@@ -42,7 +42,7 @@ class TempFolder {
 class TestServer {
  public:
   explicit TestServer(HttpServer::Handler handler, ServerOptions options = {})
-      : server_(std::make_unique<HttpServer>(loop_, std::move(handler), std::move(options))) {
+      : server_(std::make_unique<HttpServer>(loop_, std::move(handler), options)) {
     EXPECT_TRUE(server_->listen(UnixSocket{.path = path(), .mode = 0600}).ok());
     port_ = server_->listen("127.0.0.1", 0).value();
     thread_ = std::thread([this] { loop_.run(); });

@@ -33,7 +33,8 @@ class WebSocketTest : public testing::Test {
   void connect(std::function<void(Socket)> opened, WebSocketOptions options = {},
                Headers headers = {}) {
     connect_websocket(loop_, Endpoint::unix_socket(path()), "/ws", std::move(headers),
-                      std::move(options), [opened = std::move(opened)](Result<Socket> socket) {
+                      std::move(options),
+                      [opened = std::move(opened)](const Result<Socket>& socket) {
                         ASSERT_TRUE(socket.ok()) << socket.error().message;
                         opened(*socket);
                       });
@@ -121,11 +122,12 @@ TEST_F(WebSocketTest, SaysWhyItCannotOpen) {
   serve([](const Socket&) {});
   std::vector<Error> errors;
   const auto attempt = [&](const Endpoint& endpoint, std::string target) {
-    connect_websocket(loop_, endpoint, std::move(target), {}, {}, [&](Result<Socket> socket) {
-      ASSERT_FALSE(socket.ok());
-      errors.push_back(socket.error());
-      loop_.stop();
-    });
+    connect_websocket(loop_, endpoint, std::move(target), {}, {},
+                      [&](const Result<Socket>& socket) {
+                        ASSERT_FALSE(socket.ok());
+                        errors.push_back(socket.error());
+                        loop_.stop();
+                      });
     loop_.run();
     return errors.back();
   };
@@ -273,7 +275,7 @@ TEST(WebSocketAndLoop, CallbacksGoWithTheLoop) {
     });
     ASSERT_TRUE(server.listen(UnixSocket{.path = folder.file("s")}).ok());
     connect_websocket(loop, Endpoint::unix_socket(folder.file("s")), "/", {}, {},
-                      [&](Result<Socket> socket) {
+                      [&](const Result<Socket>& socket) {
                         client_side = *socket;
                         (*socket)->on_message([socket](const std::string&, WebSocket::Kind) {});
                         (*socket)->send("stop");

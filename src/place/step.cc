@@ -150,12 +150,12 @@ std::vector<std::int64_t> spread(const std::vector<Room>& picked, const StepRequ
     block.push_back(std::max<std::int64_t>(std::min(capacity(picked[i], r), left - after), 0));
     left -= block.back();
   }
-  const bool whole_job = of_job == r.shape.tasks && [&] {
+  const auto own_fit = [&] {
     for (std::size_t i = 0; i < picked.size(); ++i)
       if (own[i] < 1 || own[i] > capacity(picked[i], r)) return false;
     return true;
-  }();
-  if (whole_job) return own;
+  };
+  if (of_job == r.shape.tasks && own_fit()) return own;
   if (r.cyclic) return around(picked, r);
   return left == 0 ? block : std::vector<std::int64_t>();
 }
@@ -235,6 +235,7 @@ bool add_gpus_in_all(std::vector<StepShare>& shares, const std::vector<Room>& pi
 // The same numbers of ranks, dealt out in turn.
 void deal_ranks(std::vector<StepShare>& shares) {
   std::vector<std::size_t> counts;
+  counts.reserve(shares.size());
   std::int64_t rank = 0;
   for (StepShare& share : shares) counts.push_back(std::exchange(share.ranks, {}).size());
   for (bool any = true; any;) {

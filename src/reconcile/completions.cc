@@ -83,6 +83,7 @@ std::vector<InputKind> keep_going(const State& state, const Object& object, cons
   const auto live = static_cast<std::int64_t>(t.live.size());
   const std::int64_t wanted = std::min(job.parallelism, job.completions - t.succeeded) - live;
   std::vector<InputKind> inputs;
+  inputs.reserve(static_cast<std::size_t>(std::max<std::int64_t>(wanted, 0)));
   for (std::int64_t i = 0; i < wanted; ++i)
     inputs.push_back(make_pod(object, job, object.made + i, next_begin(t, now)));
   return inputs;

@@ -43,9 +43,10 @@ Agents::~Agents() { disconnect_all(); }
 
 void Agents::accept(std::shared_ptr<net::WebSocket> socket) {
   auto link = std::make_shared<Link>();
-  link->socket = socket;
-  socket->on_message([this, link](std::string text, net::WebSocket::Kind) { heard(link, text); });
-  socket->on_close([this, link](const net::WebSocket::Closed&) { lost(link); });
+  link->socket = std::move(socket);
+  link->socket->on_message(
+      [this, link](const std::string& text, net::WebSocket::Kind) { heard(link, text); });
+  link->socket->on_close([this, link](const net::WebSocket::Closed&) { lost(link); });
 }
 
 void Agents::heard(const std::shared_ptr<Link>& link, const std::string& text) {

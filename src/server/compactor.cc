@@ -13,13 +13,12 @@
 #include "server/server.h"
 #include "server/snapshot.h"
 
-extern char** environ;
-
 namespace phalanx::server {
 namespace {
 
 Result<pid_t> spawn_program(const std::string& program, std::vector<std::string> words) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   pid_t pid = 0;

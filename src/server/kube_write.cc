@@ -258,7 +258,7 @@ void answer_object(Door& door, const KubeCall& call, int status, std::uint64_t s
   });
 }
 
-void answer_dry_run(const Door& door, const KubeCall& call, int status, Draft draft,
+void answer_dry_run(const Door& door, const KubeCall& call, int status, const Draft& draft,
                     const Object* before) {
   Object object = before ? *before : Object{};
   object.key = draft.object.key;
@@ -304,7 +304,7 @@ void kube_create(Door& door, const KubeCall& original) {
   if (find_object(door.core.state(), call.key()))
     return kube_refuse(call.answer,
                        kube::refused_write(conflict(""), *call.resource, call.name, true));
-  if (is_dry_run(call.request)) return answer_dry_run(door, call, 201, std::move(draft), nullptr);
+  if (is_dry_run(call.request)) return answer_dry_run(door, call, 201, draft, nullptr);
   PutObject put{draft.object, 0};
   door.core.put(
       call.who, std::move(put),
@@ -379,7 +379,7 @@ void update(Door& door, KubeCall call, int tries) {
   if (!changed_body(door, call, *before, body, draft) ||
       !translate(door, call, body, before, draft))
     return kube_refuse(call.answer, *draft.failure);
-  if (is_dry_run(call.request)) return answer_dry_run(door, call, 200, std::move(draft), before);
+  if (is_dry_run(call.request)) return answer_dry_run(door, call, 200, draft, before);
   if (!draft.pinned) draft.expected = version_of(state, before->key);
   PutObject put{draft.object, draft.expected};
   door.core.put(

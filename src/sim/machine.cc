@@ -116,7 +116,7 @@ void Machine::result(node::OsResult result) {
   });
 }
 
-void Machine::carry_out(std::vector<node::Action> actions) {
+void Machine::carry_out(const std::vector<node::Action>& actions) {
   for (const node::Action& action : actions) {
     if (const auto* room = std::get_if<node::MakeRoom>(&action)) make_room(*room);
     if (const auto* start = std::get_if<node::StartBatch>(&action)) start_script(*start);

@@ -55,7 +55,7 @@ class Machine {
     node::UnitExited exit;
   };
 
-  void carry_out(std::vector<node::Action> actions);
+  void carry_out(const std::vector<node::Action>& actions);
   void result(node::OsResult result);
   void make_room(const node::MakeRoom& action);
   void start_script(const node::StartBatch& action);

@@ -17,6 +17,7 @@
 
 #include "base/rng.h"
 
+// NOLINTNEXTLINE(readability-redundant-declaration): the target is another file
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 // A sanitizer's finding ends in abort(), so that the input is named there too.
@@ -79,7 +80,9 @@ std::string mutate(const std::vector<std::string>& corpus, std::uint64_t seed) {
   return text;
 }
 
-std::string current;  // what is being tried, for the last words
+// What is being tried.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a handler has no arguments
+std::string current;
 
 void last_words(int) {
   std::fprintf(stderr, "\nfuzz: failed on %s\n", current.c_str());
@@ -118,7 +121,7 @@ int main(int argc, char** argv) {
   }
   for (std::uint64_t seed = first; seed <= last; ++seed)
     try_input("--seed " + std::to_string(seed), mutate(corpus, seed));
-  std::printf("fuzz: %zu files and %llu mutations\n", corpus.size(),
-              static_cast<unsigned long long>(last - first + 1));
+  const unsigned long long mutations = last - first + 1;
+  std::printf("fuzz: %zu files and %llu mutations\n", corpus.size(), mutations);
   return 0;
 }

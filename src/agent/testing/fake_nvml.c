@@ -32,6 +32,7 @@ static int setting(const char* name, int otherwise) {
 static int gpus(void) { return setting("FAKE_NVML_GPUS", 2); }
 static int index_of(void* device) { return (int)(size_t)device - 1; }
 
+/* NOLINTBEGIN(readability-identifier-naming): NVIDIA's names */
 int nvmlInit_v2(void) { return setting("FAKE_NVML_INIT", kSuccess); }
 int nvmlShutdown(void) { return kSuccess; }
 const char* nvmlErrorString(int code) {
@@ -55,7 +56,7 @@ int nvmlDeviceGetCount_v2(unsigned* count) {
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
   if ((int)index >= gpus()) return kInvalid;
   if ((int)index == setting("FAKE_NVML_FAILING", -1)) return kLost;
-  *device = (void*)(size_t)(index + 1);
+  *device = (void*)(size_t)(index + 1); /* NOLINT(performance-no-int-to-ptr): opaque to callers */
   return kSuccess;
 }
 int nvmlDeviceGetName(void* device, char* text, unsigned size) {
@@ -123,3 +124,4 @@ int nvmlDeviceGetGraphicsRunningProcesses_v3(void* device, unsigned* count, Proc
   *count = 0;
   return kNotSupported;
 }
+/* NOLINTEND(readability-identifier-naming) */

@@ -41,10 +41,11 @@ struct Recorder {
 };
 
 class SpawnTest : public ::testing::TestWithParam<std::string> {
- protected:
-  SpawnTest();
+ public:
   ~SpawnTest() override;
 
+ protected:
+  SpawnTest();
   void run_until(const std::function<bool()>& condition, const char* what);
   [[nodiscard]] spawn::StartReply start(const spawn::Start& request);
   // A new recorder replaces none: an agent that comes back makes a second one.

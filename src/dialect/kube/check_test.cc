@@ -41,6 +41,7 @@ TEST(Check, NamesEveryFault) {
   EXPECT_EQ(c.warnings,
             std::vector<std::string>{"spec.ttlSecondsAfterFinished has no effect here"});
   std::vector<std::string> refused;
+  refused.reserve(c.refused.size());
   for (const Cause& cause : c.refused) refused.push_back(cause.field);
   EXPECT_EQ(refused,
             (std::vector<std::string>{"metadata.finalizers", "spec.template.spec.hostNetwork",

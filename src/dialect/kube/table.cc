@@ -51,7 +51,7 @@ std::string age(const json::value& o, Time now) {
   return since(o, {"metadata", "creationTimestamp"}, now);
 }
 
-std::string or_none(std::string text) { return text.empty() ? "<none>" : text; }
+std::string or_none(const std::string& text) { return text.empty() ? "<none>" : text; }
 
 std::size_t size_at(const json::value& o, std::string_view name) {
   const json::value* v = find(o, {name});

@@ -81,9 +81,10 @@ std::optional<std::string> topology_fault(const NodeDraft& n) {
   const std::int64_t sockets = n.sockets.value_or(n.sockets_per_board.value_or(1));
   std::int64_t product = n.boards.value_or(1);
   for (std::int64_t factor :
-       {sockets, n.cores_per_socket.value_or(1), n.threads_per_core.value_or(1)})
-    if ((product *= factor) > kMaxCpus)
-      return format("a node of more than {} CPUs is not possible", kMaxCpus);
+       {sockets, n.cores_per_socket.value_or(1), n.threads_per_core.value_or(1)}) {
+    product *= factor;
+    if (product > kMaxCpus) return format("a node of more than {} CPUs is not possible", kMaxCpus);
+  }
   return std::nullopt;
 }
 

@@ -329,7 +329,7 @@ std::vector<std::vector<std::string>> task_environments(const Workload& w, const
 
 std::string named_path(const State& state, const Workload& w, const std::string& pattern) {
   if (pattern.empty()) return {};
-  const std::string path = expand_pattern(pattern, pattern_values(state, w));
+  std::string path = expand_pattern(pattern, pattern_values(state, w));
   if (path.empty() || path.front() == '/') return path;
   const std::string& base = w.spec->launch.work_dir;
   return base.ends_with('/') ? base + path : base + "/" + path;

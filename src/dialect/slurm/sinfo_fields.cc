@@ -50,11 +50,11 @@ std::string off(Group, When) { return "OFF"; }
 std::string all(Group, When) { return "all"; }
 
 // --- of like nodes
-template <auto kText>
+template <auto Print>
 std::string of_node(Group g, When) {
-  return g.nodes.empty() ? "n/a" : kText(g.nodes.front());
+  return g.nodes.empty() ? "n/a" : Print(g.nodes.front());
 }
-std::string or_none(std::string text, std::string_view none) {
+std::string or_none(const std::string& text, std::string_view none) {
   return text.empty() ? std::string(none) : text;
 }
 std::string cpus(const NodeRow& n) { return number(n.cpus()); }
