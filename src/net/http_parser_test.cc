@@ -75,7 +75,7 @@ TEST(HttpParser, RefusesWhatTwoReadersCouldReadDifferently) {
       {h + "Name : value\r\n\r\n", 400},
       {h + " folded\r\n\r\n", 400},
       {h + "Name: a\nb\r\n\r\n", 400},
-      {h + std::string("Name: \0\r\n\r\n", 12), 400},
+      {h + std::string("Name: \0\r\n\r\n", 11), 400},
       {h + "Content-Length: 1\r\nContent-Length: 1\r\n\r\n", 400},
       {h + "Content-Length: 1, 1\r\n\r\n", 400},
       {h + "Content-Length: -1\r\n\r\n", 400},
