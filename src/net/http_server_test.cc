@@ -321,6 +321,7 @@ TEST(HttpServer, ServesAThousandConnections) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
   TestServer server(echo);
   std::vector<std::unique_ptr<RawClient>> clients;
+  clients.reserve(1000);
   for (int i = 0; i < 1000; ++i) clients.push_back(std::make_unique<RawClient>(server));
   for (int round = 0; round < 2; ++round) {
     for (const auto& client : clients) ASSERT_TRUE(client->send(get("/n")));

@@ -161,7 +161,8 @@ Watch Loop::watch(int fd, Task on_readable, Task on_writable) {
       std::make_shared<Watch::State>(Watch::State{asio::posix::stream_descriptor(state_->context),
                                                   std::move(on_readable), std::move(on_writable)});
   error_code error;
-  handle.state_->descriptor.assign(fd, error);  // NOLINT(bugprone-unused-return-value): in error
+  // NOLINTNEXTLINE(bugprone-unused-return-value): it is in error
+  handle.state_->descriptor.assign(fd, error);
   ASSERT(!error);
   return handle;
 }

@@ -163,8 +163,8 @@ struct WebSocketAccess {
     }
     impl.close_timer.cancel();
     error_code ignored;
-    impl.stream.next_layer().close(
-        ignored);  // NOLINT(bugprone-unused-return-value): it closes anyway
+    // NOLINTNEXTLINE(bugprone-unused-return-value): it closes anyway
+    impl.stream.next_layer().close(ignored);
     const auto callback = std::exchange(impl.on_close, nullptr);
     drop_callbacks(impl);
     if (callback) callback(closed);
@@ -205,7 +205,8 @@ void WebSocket::close(std::uint16_t code, std::string_view reason) {
   if (!is_open()) return;
   impl_->closing = true;
   impl_->goodbye.code = code;
-  impl_->goodbye.reason.assign(reason.data(), std::min(reason.size(), kReasonBytes));
+  reason = reason.substr(0, kReasonBytes);
+  impl_->goodbye.reason.assign(reason.data(), reason.size());
   impl_->close_timer = impl_->loop.after(impl_->options.handshake, [socket = shared_from_this()] {
     WebSocketAccess::finish(socket, beast::error::timeout);
   });
@@ -223,8 +224,8 @@ void accept_websocket(Loop& loop, Fd fd, const UpgradeRequest& request, WebSocke
   const auto socket = WebSocketAccess::make(loop, std::move(options), std::move(peer));
   WebSocket::Impl& impl = WebSocketAccess::of(socket);
   error_code error;
-  impl.stream.next_layer().assign(Protocol(family, 0), fd.get(),
-                                  error);  // NOLINT(bugprone-unused-return-value): it closes anyway
+  // NOLINTNEXTLINE(bugprone-unused-return-value): it is in error
+  impl.stream.next_layer().assign(Protocol(family, 0), fd.get(), error);
   if (error) return;
   (void)fd.release();
   configure(impl.stream, impl.options, beast::role_type::server);
@@ -323,9 +324,8 @@ class Opening : public std::enable_shared_from_this<Opening> {
       impl().peer = std::move(*peer);
     if (endpoint_.kind == Endpoint::Kind::Tcp) {
       error_code ignored;
-      impl().stream.next_layer().set_option(
-          asio::ip::tcp::no_delay(true),
-          ignored);  // NOLINT(bugprone-unused-return-value): it closes anyway
+      // NOLINTNEXTLINE(bugprone-unused-return-value): slower without it
+      impl().stream.next_layer().set_option(asio::ip::tcp::no_delay(true), ignored);
     }
     configure(impl().stream, impl().options, beast::role_type::client);
     impl().stream.set_option(beast::websocket::stream_base::decorator(
@@ -362,8 +362,8 @@ class Opening : public std::enable_shared_from_this<Opening> {
     timer_.cancel();
     resolver_.cancel();
     error_code ignored;
-    impl().stream.next_layer().close(
-        ignored);  // NOLINT(bugprone-unused-return-value): it closes anyway
+    // NOLINTNEXTLINE(bugprone-unused-return-value): it closes anyway
+    impl().stream.next_layer().close(ignored);
     error.message =
         format("cannot open a WebSocket to {}: {}", to_string(endpoint_), error.message);
     std::exchange(done_, nullptr)(std::move(error));

@@ -17,7 +17,7 @@ using Socket = std::shared_ptr<WebSocket>;
 // Server and client on one loop, in the test's own thread.
 class WebSocketTest : public testing::Test {
  protected:
-  void serve(std::function<void(Socket)> opened, WebSocketOptions options = {}) {
+  void serve(std::function<void(Socket)> opened, const WebSocketOptions& options = {}) {
     server_ = std::make_unique<HttpServer>(
         loop_, [opened = std::move(opened), options](const Request& request,
                                                      const std::shared_ptr<Responder>& responder) {

@@ -38,11 +38,12 @@ struct AgentsTest : ::testing::Test {
                 [this](const std::string& node, std::optional<Heartbeat> said) {
                   said ? void(vitals[node] = *said) : void(vitals.erase(node));
                 }};
-  net::HttpServer server{loop, [this](net::Request, std::shared_ptr<net::Responder> answer) {
-                           answer->upgrade({}, [this](std::shared_ptr<net::WebSocket> socket) {
-                             agents.accept(std::move(socket));
-                           });
-                         }};
+  net::HttpServer server{
+      loop, [this](const net::Request&, const std::shared_ptr<net::Responder>& answer) {
+        answer->upgrade({}, [this](std::shared_ptr<net::WebSocket> socket) {
+          agents.accept(std::move(socket));
+        });
+      }};
   net::Timer look;
 
   void SetUp() override {

@@ -26,7 +26,9 @@ class Author {
  private:
   std::int64_t some(std::int64_t low, std::int64_t high) { return rng_.between(low, high); }
   bool rarely(std::uint64_t one_in) { return rng_.chance(one_in); }
-  std::string maybe(std::uint64_t one_in, std::string text) { return rarely(one_in) ? text : "-"; }
+  std::string maybe(std::uint64_t one_in, std::string text) {
+    return rarely(one_in) ? std::move(text) : "-";
+  }
 
   void policy() {
     text_ +=

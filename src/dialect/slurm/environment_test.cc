@@ -13,8 +13,7 @@
 namespace phalanx::slurm {
 namespace {
 
-class Environment : public ::testing::Test {
- protected:
+struct Environment : ::testing::Test {
   Environment() {
     state.config.name = "bench";
     for (const std::uint64_t i : {5U, 6U}) {

@@ -168,6 +168,7 @@ TEST(Options, DirectivesAreNeverHalfRead) {
 
 TEST(Options, RealScriptsAreAccepted) {
   const char* cases[] = {
+      // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one script on two lines
       "--job-name=qwen-finetune\n--partition=train\n--nodes=2\n--ntasks-per-node=8\n--gres=gpu:"
       "rtxpro6000:8\n--time=12:00:00\n--output=logs/%j.out",
       "--nodes=8\n--ntasks-per-node=1\n--gpus-per-node=8\n--time=48:00:00\n--partition=gpu",

@@ -168,11 +168,11 @@ TEST(Golden, SinfoSummaryAndReasons) {  // sinfo-s, sinfo-R, sinfo-t
 
 TEST(Golden, SinfoLetters) {  // sinfo-o-N-all
   const QueryWorld w = recorded();
-  const auto out = pairs_of(
-      w.out("sinfo", {"-h", "-N", "-n", "n1", "-p", "train", "-o",
-                      "a=%a A=%A b=%b B=%B c=%c d=%d D=%D E=%E f=%f F=%F g=%g G=%G h=%h H=%H l=%l "
-                      "L=%L m=%m N=%N p=%p P=%P r=%r R=%R s=%s S=%S t=%t T=%T u=%u w=%w X=%X Y=%Y "
-                      "Z=%Z z=%z"}));
+  const std::string letters =
+      "a=%a A=%A b=%b B=%B c=%c d=%d D=%D E=%E f=%f F=%F g=%g G=%G h=%h H=%H l=%l "
+      "L=%L m=%m N=%N p=%p P=%P r=%r R=%R s=%s S=%S t=%t T=%T u=%u w=%w X=%X Y=%Y "
+      "Z=%Z z=%z";
+  const auto out = pairs_of(w.out("sinfo", {"-h", "-N", "-n", "n1", "-p", "train", "-o", letters}));
   EXPECT_EQ(out, pairs_of("a=up A=1/0 b=ib,h100,rack1 B=UNLIMITED c=16 d=0 D=1 E=none "
                           "f=ib,h100,rack1 F=1/0/0/1 g=all G=gpu:h100:8 h=NO H=Unknown "
                           "l=2-00:00:00 L=1:00:00 m=64000 N=n1 p=1 P=train* r=no R=train "

@@ -75,7 +75,7 @@ class QueryWorld {
 
   // Runs since 08:06:08 with so many CPUs and GPUs on each of the nodes.
   void run(Workload& w, const std::vector<int>& nodes, std::int64_t cpus, std::int64_t memory_mb,
-           std::vector<DeviceIndex> gpus = {}) {
+           const std::vector<DeviceIndex>& gpus = {}) {
     Attempt attempt;
     attempt.number = 1;
     attempt.placed = w.submitted;
