@@ -146,6 +146,7 @@ std::vector<NodeGroup> grouped(const Query& q, const Layout& layout, const NodeG
     line.nodes.push_back(row);
   }
   std::vector<NodeGroup> out;
+  out.reserve(lines.size());
   for (auto& [key, line] : lines) out.push_back(std::move(line));
   return out;
 }
