@@ -56,9 +56,12 @@ Status make(const CgroupHierarchy& hierarchy, std::string_view group) {
   for (std::string_view part : split(group, '/')) {
     if (hierarchy.unified) TRY(prepare_v2(dir, hierarchy.controllers));
     dir += format("/{}", part);
-    if (::mkdir(dir.c_str(), 0755) != 0 && errno != EEXIST)
+    const bool made = ::mkdir(dir.c_str(), 0755) == 0;
+    if (!made && errno != EEXIST)
       return unavailable(format("cannot create {}: {}", dir, std::strerror(errno)));
-    if (!hierarchy.unified) TRY(prepare_v1(dir, hierarchy.controllers));
+    // A cpuset may be left without CPUs by one who was killed right here.
+    if (!hierarchy.unified && (made || (hierarchy.controllers & kCpuset)))
+      TRY(prepare_v1(dir, hierarchy.controllers));
   }
   return {};
 }
@@ -346,14 +349,14 @@ CgroupCounters Cgroups::counters(std::string_view group) const {
       const std::string dir = path_of(h, group);
       unified ? count_v2(dir, h.controllers, out) : count_v1(dir, h.controllers, out);
     }
-  const Result<std::vector<pid_t>> pids = processes(group);
-  const Result<std::string> dir = directory(group);
-  if (pids && dir && is_directory(*dir)) out.processes = static_cast<std::int64_t>(pids->size());
   return out;
 }
 
 bool Cgroups::oom_killed(std::string_view group) const {
-  return counters(group).oom_kills.value_or(0) > 0;
+  const CgroupHierarchy* memory = with(kMemory);
+  if (memory == nullptr || !check_name(group)) return false;
+  const std::string dir = path_of(*memory, group);
+  return (memory->unified ? oom_kills_v2(dir) : oom_kills_v1(dir)).value_or(0) > 0;
 }
 
 Status Cgroups::remove(std::string_view group) {

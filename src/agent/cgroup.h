@@ -69,7 +69,6 @@ struct CgroupCounters {
   std::optional<std::int64_t> memory_bytes;
   std::optional<std::int64_t> memory_peak_bytes;
   std::optional<std::int64_t> oom_kills;
-  std::optional<std::int64_t> processes;
 };
 
 // The rhythm of asking again where the kernel offers no notification: `first`, doubled up to

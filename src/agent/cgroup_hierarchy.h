@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "agent/cgroup.h"
@@ -25,5 +26,8 @@ Status freeze_v1(const std::string& dir, bool frozen);
 Status freeze_v2(const std::string& dir, bool frozen);
 void count_v1(const std::string& dir, unsigned controllers, CgroupCounters& out);
 void count_v2(const std::string& dir, unsigned controllers, CgroupCounters& out);
+// In the group and below it; nothing if nobody counted.
+std::optional<std::int64_t> oom_kills_v1(const std::string& dir);
+std::optional<std::int64_t> oom_kills_v2(const std::string& dir);
 
 }  // namespace phalanx::agent

@@ -120,8 +120,9 @@ namespace {
 // cpuacct.stat counts in ticks: it only says how the exact time is divided.
 void divide_cpu_time(const std::string& dir, CgroupCounters& out) {
   constexpr std::int64_t kNsPerMs = 1'000'000;
-  const auto user = read_key(dir + "/cpuacct.stat", "user");
-  const auto system = read_key(dir + "/cpuacct.stat", "system");
+  const std::string times = read_text(dir + "/cpuacct.stat").value_or("");
+  const auto user = find_key(times, "user");
+  const auto system = find_key(times, "system");
   if (!out.cpu_ns || !user || !system) return;
   const std::int64_t ms = *out.cpu_ns / kNsPerMs,
                      ticks = std::max<std::int64_t>(*user + *system, 1);
@@ -137,13 +138,15 @@ void count_v1(const std::string& dir, unsigned controllers, CgroupCounters& out)
   if (!(controllers & kMemory)) return;
   out.memory_bytes = read_number(dir + "/memory.usage_in_bytes");
   out.memory_peak_bytes = read_number(dir + "/memory.max_usage_in_bytes");
-  // v1 counts a kill in the group of the victim only, not in those above it.
-  out.oom_kills = read_key(dir + "/memory.oom_control", "oom_kill");
-  for (const std::string& name : subdirectories(dir)) {
-    CgroupCounters below;
-    count_v1(dir + "/" + name, kMemory, below);
-    if (below.oom_kills) out.oom_kills = out.oom_kills.value_or(0) + *below.oom_kills;
-  }
+  out.oom_kills = oom_kills_v1(dir);
+}
+
+// v1 counts a kill in the group of the victim only, not in those above it.
+std::optional<std::int64_t> oom_kills_v1(const std::string& dir) {
+  std::optional<std::int64_t> sum = read_key(dir + "/memory.oom_control", "oom_kill");
+  for (const std::string& name : subdirectories(dir))
+    if (const auto below = oom_kills_v1(dir + "/" + name)) sum = sum.value_or(0) + *below;
+  return sum;
 }
 
 }  // namespace phalanx::agent

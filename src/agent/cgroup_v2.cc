@@ -71,13 +71,18 @@ Status freeze_v2(const std::string& dir, bool frozen) {
 }
 
 void count_v2(const std::string& dir, unsigned controllers, CgroupCounters& out) {
-  if (const auto usec = read_key(dir + "/cpu.stat", "usage_usec")) out.cpu_ns = *usec * 1000;
-  if (const auto usec = read_key(dir + "/cpu.stat", "user_usec")) out.user_ms = *usec / 1000;
-  if (const auto usec = read_key(dir + "/cpu.stat", "system_usec")) out.system_ms = *usec / 1000;
+  const std::string times = read_text(dir + "/cpu.stat").value_or("");
+  if (const auto usec = find_key(times, "usage_usec")) out.cpu_ns = *usec * 1000;
+  if (const auto usec = find_key(times, "user_usec")) out.user_ms = *usec / 1000;
+  if (const auto usec = find_key(times, "system_usec")) out.system_ms = *usec / 1000;
   if (!(controllers & kMemory)) return;
   out.memory_bytes = read_number(dir + "/memory.current");
   out.memory_peak_bytes = read_number(dir + "/memory.peak");  // since Linux 5.19
-  out.oom_kills = read_key(dir + "/memory.events", "oom_kill");
+  out.oom_kills = oom_kills_v2(dir);
+}
+
+std::optional<std::int64_t> oom_kills_v2(const std::string& dir) {
+  return read_key(dir + "/memory.events", "oom_kill");
 }
 
 }  // namespace phalanx::agent

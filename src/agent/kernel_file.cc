@@ -37,8 +37,11 @@ std::optional<std::int64_t> read_number(const std::string& path) {
 
 std::optional<std::int64_t> read_key(const std::string& path, std::string_view key) {
   const std::optional<std::string> text = read_text(path);
-  if (!text) return std::nullopt;
-  for (std::string_view line : split(*text, '\n')) {
+  return text ? find_key(*text, key) : std::nullopt;
+}
+
+std::optional<std::int64_t> find_key(std::string_view text, std::string_view key) {
+  for (std::string_view line : split(text, '\n')) {
     const std::vector<std::string_view> words = split_blanks(line);
     if (words.size() >= 2 && words[0] == key) return parse_int(words[1]);
   }
@@ -84,6 +87,9 @@ std::vector<std::string> subdirectories(const std::string& dir) {
     void operator()(DIR* open) const { ::closedir(open); }
   };
   std::vector<std::string> names;
+  // Where each directory below counts as a link, as in cgroupfs, two links say that there is none.
+  struct stat status{};
+  if (::stat(dir.c_str(), &status) != 0 || status.st_nlink == 2) return names;
   const std::unique_ptr<DIR, Close> open(::opendir(dir.c_str()));
   if (!open) return names;
   while (const dirent* entry = ::readdir(open.get())) {

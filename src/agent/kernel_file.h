@@ -18,6 +18,8 @@ std::optional<std::string> read_text(const std::string& path);
 std::optional<std::int64_t> read_number(const std::string& path);
 // The number behind "key " at the start of a line ("oom_kill 3").
 std::optional<std::int64_t> read_key(const std::string& path, std::string_view key);
+// The same in a text that has been read.
+std::optional<std::int64_t> find_key(std::string_view text, std::string_view key);
 // 0 or errno: cgroup files take a value in one write and answer at once.
 int write_errno(const std::string& path, std::string_view text);
 Status write_text(const std::string& path, std::string_view text);
