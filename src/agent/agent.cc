@@ -193,7 +193,8 @@ void Agent::measure() {
 }
 
 void Agent::stop() {
-  if (!options_.ephemeral) return loop_.stop();
+  // Work outlives us, and phalanx-spawn guards it; with nothing to guard it ends with us.
+  if (!options_.ephemeral && !rooms_.empty()) return loop_.stop();
   if (std::exchange(leaving_, true)) return;
   leave_timer_ = loop_.after(kLeaveAtMost, [this] {
     std::fprintf(stderr, "phalanx agent: some work does not end; leaving it behind\n");
@@ -208,8 +209,10 @@ void Agent::stop() {
 void Agent::leave() {
   rooms_.leave([this] {
     std::error_code ignored;
-    std::filesystem::remove_all(options_.run_dir, ignored);
-    std::filesystem::remove_all(options_.spool_dir, ignored);
+    if (options_.ephemeral) {
+      std::filesystem::remove_all(options_.run_dir, ignored);
+      std::filesystem::remove_all(options_.spool_dir, ignored);
+    }
     loop_.stop();
   });
 }

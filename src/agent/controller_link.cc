@@ -14,6 +14,7 @@ namespace {
 constexpr Duration kPauseFirst = milliseconds(100);
 constexpr Duration kPauseMost = seconds(5);
 constexpr Duration kPauseQuiet = seconds(2);
+constexpr Duration kSettled = seconds(1);
 constexpr Duration kHeartbeat = seconds(5);
 constexpr Duration kOverslept = seconds(11);  // two heartbeats have not been sent
 
@@ -65,6 +66,7 @@ void ControllerLink::opened(Result<std::shared_ptr<net::WebSocket>> socket) {
   const std::weak_ptr alive = alive_;
   socket_->on_message([this, alive](const std::string& text, net::WebSocket::Kind) {
     if (alive.expired() || overslept()) return;
+    settle();
     const auto order = codec::decode<Order>(text);
     if (order.ok())
       callbacks_.order(*order);
@@ -75,16 +77,21 @@ void ControllerLink::opened(Result<std::shared_ptr<net::WebSocket>> socket) {
   socket_->on_close([this, alive](const net::WebSocket::Closed& closed) {
     if (!alive.expired()) lost(closed.reason.empty() ? "the connection broke" : closed.reason);
   });
-  pause_ = kPauseFirst;
   was_connected_ = true;
   void_ = false;
-  awake_ = net::boottime_now();
-  told_.clear();
+  awake_ = opened_ = net::boottime_now();
   if (!step_key_) fetch_step_key();
   socket_->send(codec::encode(Report(callbacks_.greeting())));
 }
 
+// It has taken us in. One that refuses what we say of ourselves lets us connect, too.
+void ControllerLink::settle() {
+  pause_ = kPauseFirst;
+  told_.clear();
+}
+
 void ControllerLink::lost(const std::string& why) {
+  if (socket_ && net::boottime_now() - opened_ > kSettled) settle();
   socket_.reset();
   // One that starts beside us needs a moment.
   const bool matters = was_connected_ || pause_ > kPauseQuiet;

@@ -36,6 +36,7 @@ class ControllerLink {
  private:
   void connect();
   void opened(Result<std::shared_ptr<net::WebSocket>> socket);
+  void settle();
   void lost(const std::string& why);
   void fetch_step_key();
   void beat();
@@ -52,6 +53,7 @@ class ControllerLink {
   Duration pause_;
   std::string told_;  // the last reason on stderr: the same one is not repeated
   bool was_connected_ = false;
+  Duration opened_{};  // when the connection was made
   Duration awake_{};   // when it last was, by the clock that counts sleep
   bool void_ = false;  // what still comes over this connection
   std::shared_ptr<int> alive_ = std::make_shared<int>();

@@ -35,8 +35,11 @@ Status may_join(const State& state, const NodeReport& report) {
   if (state.cluster.empty())
     return unavailable("the cluster is not configured yet; try again later");
   if (!report.cluster.empty() && report.cluster != state.cluster && !report.attempts.empty())
-    return conflict(format("{} still runs work of another cluster ({}): end it there first",
-                           report.name, report.cluster));
+    return conflict(
+        format("{} has work of another cluster ({}): end it there first; if that "
+               "cluster is gone, stop the agent and its phalanx-spawn and remove its "
+               "run folder",
+               report.name, report.cluster));
   // A node that was taken out of the configuration may finish what it has.
   const Node* known = find_node(state, report.name);
   const auto use = known ? state.use.find(known->id) : state.use.end();
