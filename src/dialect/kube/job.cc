@@ -91,6 +91,10 @@ class Translator {
     if (text_at(spec, {"restartPolicy"}) != "Never")
       cause(unsupported("spec.template.spec.restartPolicy",
                         "must be Never: a failed Pod is replaced by a new one"));
+    const std::string scheduler = text_at(spec, {"schedulerName"});
+    if (!scheduler.empty() && scheduler != "default-scheduler" && scheduler != "phalanx")
+      cause(unsupported("spec.template.spec.schedulerName",
+                        format("\"{}\" does not run here: leave it out", printable(scheduler))));
     const auto grace = integer_at(spec, {"terminationGracePeriodSeconds"});
     if (grace && seconds(*grace) > context_.grace)
       cause(unsupported(

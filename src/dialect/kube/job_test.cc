@@ -100,6 +100,7 @@ TEST(Job, WhatCannotBeDoneIsRefusedByName) {
       {job("", R"(,"completionMode":"Indexed")"), "spec.completionMode"},
       {job("", R"(,"parallelism":-1)"), "spec.parallelism"},
       {job("", "", R"(,"restartPolicy":"OnFailure")"), "spec.template.spec.restartPolicy"},
+      {job("", "", R"(,"schedulerName":"yunikorn")"), "spec.template.spec.schedulerName"},
       {job("", "", R"(,"terminationGracePeriodSeconds":600)"), "terminationGracePeriodSeconds"},
       {job("", "", R"(,"nodeSelector":{"disk":"ssd"})"), "spec.template.spec.nodeSelector"},
       {job(R"(,"resources":{"limits":{"nvidia.com/gpu":"$GPUS"}})"), "limits.nvidia.com/gpu"},
