@@ -234,9 +234,12 @@ class Check:
             self.ctest("tsan", ["-R", room_tests(rooms)], fixed if able else [])
 
     def lint(self):
-        preset = "release" if self.given.lint == "together" else "dev"
+        preset = "dev" if self.given.lint == "each" else "release"
+        how = [] if self.given.lint == "each" else ["--together"]
+        if self.given.lint.isdigit():
+            how += ["--random", self.given.lint, "--seed", str(self.given.seed)]
+            print(f"  {self.given.lint} groups of files, seed {self.given.seed}", flush=True)
         if self.configured(preset) or self.configure(preset):
-            how = ["--together"] if self.given.lint == "together" else []
             self.step("lint", ["tools/lint", "--jobs", str(self.given.jobs), *how])
 
     def fuzz(self):
@@ -332,10 +335,10 @@ def main():
     options.add_argument("--asan", default="all", metavar="ROOMS", help="only the tests of these rooms, by commas (all)")
     options.add_argument("--tsan", default="all", metavar="ROOMS",
                          help=f"only the tests of these rooms, by commas ({','.join(THREADED_ROOMS)})")
-    options.add_argument("--lint", default="each", choices=["each", "together"],
-                         help="file by file, or in groups, which is faster and does not look at includes (each)")
+    options.add_argument("--lint", default="each", metavar="each|together|N",
+                         help="file by file, or in groups, which is faster and does not look at includes, or N groups (each)")
     options.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000),
-                         help="draws the mutants; printed")
+                         help="draws the mutants and what is linted; printed")
     options.add_argument("--jobs", type=int, default=house.cpus(), help="compilers and tests at a time")
     given = options.parse_args()
     stages = QUICK if given.quick else STAGES
@@ -350,6 +353,8 @@ def main():
     given.fuzz = given.fuzz or 20
     if not given.mutants.isdigit() and given.mutants != "all":
         options.error("--mutants takes a number or `all`")
+    if not given.lint.isdigit() and given.lint not in ("each", "together"):
+        options.error("--lint takes each, together, or a number of groups")
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir(parents=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
