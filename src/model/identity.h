@@ -21,7 +21,7 @@ struct Identity {
   std::string user;
   std::string group;                  // the name of gid
   std::vector<std::uint32_t> groups;  // supplementary
-  bool operator_ = false;             // may do what root may do to other people's work
+  bool operator_ = false;  // NOLINT(readability-identifier-naming): may do what root may to others
   bool operator==(const Identity&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Identity, (), (kind, uid, gid, user, group, groups, operator_))
