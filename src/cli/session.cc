@@ -98,12 +98,12 @@ Duration offset_at(std::time_t t) {
 
 std::string controller_socket() {
   if (const std::string named = variable("PHALANX_SOCKET"); !named.empty()) return named;
-  const std::string common = "/run/phalanx/controller.sock";
+  std::string common = "/run/phalanx/controller.sock";
   const std::string runtime = variable("XDG_RUNTIME_DIR");
-  const std::string own = runtime + "/phalanx/controller.sock";
+  std::string own = runtime + "/phalanx/controller.sock";
   if (!runtime.empty() && ::access(own.c_str(), F_OK) == 0) return own;
   const std::string folder = format("/tmp/phalanx-{}", ::geteuid());
-  const std::string fallback = folder + "/controller.sock";
+  std::string fallback = folder + "/controller.sock";
   if (mine_alone(folder) && ::access(fallback.c_str(), F_OK) == 0) return fallback;
   return common;
 }
