@@ -63,7 +63,9 @@ bool is_whole(const WorkloadSpec& spec, const std::vector<NodeShare>& shares) {
     tasks += share.tasks;
     gpus += static_cast<std::int64_t>(share.gpus.size());
   }
-  return distinct.size() == shares.size() && tasks == group.tasks && gpus >= gpus_asked(group);
+  return distinct.size() == shares.size() &&
+         tasks == tasks_of(group, static_cast<std::int64_t>(shares.size())) &&
+         gpus >= gpus_asked(group);
 }
 
 bool devices_free(const Draft& d, const Node& node, const NodeUse& use, const NodeShare& share) {

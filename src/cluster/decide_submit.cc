@@ -37,7 +37,8 @@ Status check_shape(const WorkloadSpec& spec) {
   if (spec.groups.size() != 1)
     return invalid("heterogeneous jobs are not supported: submit one job per component");
   const TaskGroup& group = spec.groups.front();
-  if (group.tasks < 1) return invalid("it needs at least one task");
+  if (group.tasks < (group.gpus_in_all.empty() ? 1 : 0))
+    return invalid("it needs at least one task");
   if (group.nodes_min < 1 || (group.nodes_max > 0 && group.nodes_max < group.nodes_min))
     return invalid("the number of nodes must be at least 1, and a range must not be empty");
   if (group.per_task.cpus < Quantity() || group.per_task.memory < 0 || group.per_node.memory < 0)

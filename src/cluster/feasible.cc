@@ -17,7 +17,7 @@ bool devices_suffice(const NodeSpec& node, const TaskGroup& group) {
       if (!request.type.empty()) wanted[to_lower(request.type)] += request.count * times;
     }
   };
-  add(group.per_task.gpus, group.tasks);
+  add(group.per_task.gpus, tasks_of(group, 1));
   add(group.per_node.gpus, 1);
   add(group.gpus_in_all, 1);
   return std::all_of(wanted.begin(), wanted.end(), [&](const auto& entry) {
@@ -29,8 +29,9 @@ bool devices_suffice(const NodeSpec& node, const TaskGroup& group) {
 }
 
 bool holds_all(const NodeSpec& node, const TaskGroup& group) {
-  return group.per_task.cpus * group.tasks + group.per_node.cpus <= Quantity::of(node.cpus) &&
-         group.per_task.memory * group.tasks + group.per_node.memory <= node.memory &&
+  const std::int64_t tasks = tasks_of(group, 1);
+  return group.per_task.cpus * tasks + group.per_node.cpus <= Quantity::of(node.cpus) &&
+         group.per_task.memory * tasks + group.per_node.memory <= node.memory &&
          devices_suffice(node, group);
 }
 

@@ -84,7 +84,8 @@ void check_attempt(Found& found, const Workload& w) {
   if (w.phase == Phase::placed && a.launched) bad("is launched and not running");
   std::int64_t tasks = 0;
   for (const NodeShare& share : a.shares) tasks += share.tasks;
-  if (tasks != w.spec->groups.front().tasks) bad("its gang is not whole");
+  const auto nodes = static_cast<std::int64_t>(a.shares.size());
+  if (tasks != tasks_of(w.spec->groups.front(), nodes)) bad("its gang is not whole");
 }
 
 bool is_amount(const Used& used) {

@@ -16,6 +16,10 @@ Identity system_identity() {
   return who;
 }
 
+std::int64_t tasks_of(const TaskGroup& group, std::int64_t nodes) {
+  return group.tasks > 0 ? group.tasks : nodes * std::max<std::int64_t>(group.tasks_per_node, 1);
+}
+
 std::int64_t gpus_asked(const TaskGroup& group) {
   const auto sum = [](const std::vector<GpuRequest>& list) {
     std::int64_t n = 0;

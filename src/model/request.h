@@ -39,7 +39,7 @@ BOOST_DESCRIBE_STRUCT(Constraint, (), (any_of, same_everywhere))
 // Identical tasks that start together or not at all.
 struct TaskGroup {
   std::string name = "main";
-  std::int64_t tasks = 1;
+  std::int64_t tasks = 1;  // 0: tasks_per_node (or 1) on each of as few nodes as gpus_in_all need
   std::int64_t nodes_min = 1;
   std::int64_t nodes_max = 0;       // 0: no bound
   std::int64_t tasks_per_node = 0;  // at most so many on one node; 0: no bound
@@ -60,6 +60,8 @@ BOOST_DESCRIBE_STRUCT(TaskGroup, (),
                        gpus_in_all, exclusive, all_memory, constraint, required_nodes,
                        excluded_nodes))
 
+// All tasks of the group on so many nodes: where `tasks` is 0, these decide.
+std::int64_t tasks_of(const TaskGroup& group, std::int64_t nodes);
 // All GPUs that the group asks for, whatever the spelling; for printing and for quick checks.
 std::int64_t gpus_asked(const TaskGroup& group);
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "base/text.h"
 #include "place/place.h"
@@ -52,8 +53,8 @@ bool has_features(const Node& node, const std::vector<std::string>& all) {
 struct Seat {
   NodeId id;
   const NodeFree* free = nullptr;
-  std::int64_t tasks = 0;   // at most
-  std::int64_t spread = 0;  // free devices for gpus_in_all
+  std::int64_t tasks = 0;            // at most
+  std::vector<std::int64_t> spread;  // free devices for each request of gpus_in_all
   bool required = false;
   std::ptrdiff_t order = 0;  // in the partition as configured: the order of ranks
 };
@@ -69,8 +70,8 @@ bool node_part_fits(const NodeFree& free, const TaskGroup& group) {
 // The most tasks that fit on a node, devices counted exactly.
 std::int64_t tasks_on(const NodeFree& free, const TaskGroup& group) {
   if (!node_part_fits(free, group)) return 0;
-  std::int64_t most =
-      group.tasks_per_node > 0 ? std::min(group.tasks_per_node, group.tasks) : group.tasks;
+  std::int64_t most = tasks_of(group, 1);
+  if (group.tasks_per_node > 0) most = std::min(most, group.tasks_per_node);
   const Quantity cpus = free.cpus - group.per_node.cpus;
   if (group.per_task.cpus > Quantity())
     most = std::min(most, cpus.in_milli() / group.per_task.cpus.in_milli());
@@ -84,10 +85,16 @@ std::int64_t tasks_on(const NodeFree& free, const TaskGroup& group) {
   return low;
 }
 
-std::int64_t spread_devices(const NodeFree& free, const TaskGroup& group) {
-  std::uint64_t mask = 0;
-  for (const GpuRequest& request : group.gpus_in_all) mask |= of_type(*free.node, request.type);
-  return std::popcount(free.devices & mask);
+std::vector<std::int64_t> spread_devices(const NodeFree& free, const TaskGroup& group) {
+  std::vector<std::int64_t> counts;
+  counts.reserve(group.gpus_in_all.size());
+  for (const GpuRequest& request : group.gpus_in_all)
+    counts.push_back(std::popcount(free.devices & of_type(*free.node, request.type)));
+  return counts;
+}
+
+bool nothing_in(const std::vector<std::int64_t>& counts) {
+  return std::all_of(counts.begin(), counts.end(), [](std::int64_t n) { return n == 0; });
 }
 
 // The partition's bound of memory on one node, in tasks.
@@ -121,9 +128,10 @@ std::vector<Seat> seats(const Board& board, const Scope& scope, const TaskGroup&
                   std::none_of(group.constraint.any_of.begin(), group.constraint.any_of.end(),
                                [&](const auto& all) { return has_features(node, all); }))
       continue;
-    Seat seat{id, &free, tasks_in_memory(scope, group, tasks_on(free, group)), 0, false, 0};
-    if (seat.tasks == 0) continue;
-    if (!group.gpus_in_all.empty() && (seat.spread = spread_devices(free, group)) == 0) continue;
+    Seat seat{id, &free, tasks_in_memory(scope, group, tasks_on(free, group)), {}, false, 0};
+    if (seat.tasks < (group.tasks > 0 ? 1 : tasks_of(group, 1))) continue;
+    seat.spread = spread_devices(free, group);
+    if (!group.gpus_in_all.empty() && nothing_in(seat.spread)) continue;
     seat.required = std::find(group.required_nodes.begin(), group.required_nodes.end(),
                               node.spec.name) != group.required_nodes.end();
     if (scope.partition) {
@@ -147,7 +155,7 @@ bool before(const Seat& a, const Seat& b) {
 
 struct Wanted {
   std::int64_t tasks = 0;
-  std::int64_t devices = 0;
+  std::vector<std::int64_t> devices;  // for each request of gpus_in_all
 };
 
 // Sums of the largest i values of a list.
@@ -166,39 +174,72 @@ std::optional<std::vector<Seat>> pick_seats(const std::vector<Seat>& ordered, st
   std::vector<Seat> rest = ordered;
   while (static_cast<std::int64_t>(picked.size()) < count) {
     const auto still = static_cast<std::size_t>(count) - picked.size() - 1;
-    std::vector<std::int64_t> tasks, devices;
+    std::vector<std::int64_t> tasks;
+    std::vector<std::vector<std::int64_t>> devices(wanted.devices.size());
     for (const Seat& s : rest) {
       tasks.push_back(s.tasks);
-      devices.push_back(s.spread);
+      for (std::size_t i = 0; i < devices.size(); ++i) devices[i].push_back(s.spread[i]);
     }
-    const auto task_sums = best_sums(tasks), device_sums = best_sums(devices);
+    const auto task_sums = best_sums(tasks);
+    for (auto& list : devices) list = best_sums(std::move(list));
     // Without this seat's own value among the best, the bound is a little generous; the next steps
     // correct it.
     const auto it = std::find_if(rest.begin(), rest.end(), [&](const Seat& s) {
       const std::size_t others = std::min(still, rest.size() - 1);
-      return s.required || (s.tasks + task_sums[others] >= wanted.tasks &&
-                            s.spread + device_sums[others] >= wanted.devices);
+      bool enough = s.tasks + task_sums[others] >= wanted.tasks;
+      for (std::size_t i = 0; i < devices.size(); ++i)
+        enough = enough && s.spread[i] + devices[i][others] >= wanted.devices[i];
+      return s.required || enough;
     });
     if (it == rest.end()) return std::nullopt;
     wanted.tasks -= it->tasks;
-    wanted.devices -= it->spread;
+    for (std::size_t i = 0; i < devices.size(); ++i) wanted.devices[i] -= it->spread[i];
     picked.push_back(*it);
     rest.erase(it);
   }
-  if (wanted.tasks > 0 || wanted.devices > 0) return std::nullopt;
+  const bool short_of_some = std::any_of(wanted.devices.begin(), wanted.devices.end(),
+                                         [](std::int64_t left) { return left > 0; });
+  if (wanted.tasks > 0 || short_of_some) return std::nullopt;
   return picked;
 }
 
+// A node's part of gpus_in_all: as much as it has of what is `left` and `free`, but at least one
+// device stays for each of the nodes `after` it. Named types first.
+std::uint64_t take_spread(const Node& node, std::uint64_t free, const TaskGroup& group,
+                          std::vector<std::int64_t>& left, std::int64_t after) {
+  std::int64_t most = std::accumulate(left.begin(), left.end(), -after);
+  std::uint64_t taken = 0;
+  for (const bool named : {true, false}) {
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      const std::string& type = group.gpus_in_all[i].type;
+      if (type.empty() == named) continue;
+      const std::uint64_t some =
+          lowest(free & ~taken & of_type(node, type), std::min(left[i], most));
+      taken |= some;
+      left[i] -= std::popcount(some);
+      most -= std::popcount(some);
+    }
+  }
+  return taken;
+}
+
+std::vector<std::int64_t> counts_of(const std::vector<GpuRequest>& list) {
+  std::vector<std::int64_t> counts;
+  counts.reserve(list.size());
+  for (const GpuRequest& request : list) counts.push_back(request.count);
+  return counts;
+}
+
 // Fills the first nodes and leaves at least one task (and one device) for each that follows.
-std::vector<NodeShare> share_out(std::vector<Seat> picked, const Scope& scope,
-                                 const TaskGroup& group) {
+// Nothing if the types of gpus_in_all do not come out so.
+std::optional<std::vector<NodeShare>> share_out(std::vector<Seat> picked, const Scope& scope,
+                                                const TaskGroup& group) {
   const std::int64_t bound = scope.partition ? scope.partition->max_memory_per_node : 0;
   std::sort(picked.begin(), picked.end(), [](const Seat& a, const Seat& b) {
     return std::pair(a.order, a.id) < std::pair(b.order, b.id);
   });
-  std::int64_t tasks = group.tasks;
-  std::int64_t devices = 0;
-  for (const GpuRequest& request : group.gpus_in_all) devices += request.count;
+  std::int64_t tasks = tasks_of(group, static_cast<std::int64_t>(picked.size()));
+  std::vector<std::int64_t> left = counts_of(group.gpus_in_all);
   std::vector<NodeShare> shares;
   for (std::size_t i = 0; i < picked.size(); ++i) {
     const Seat& seat = picked[i];
@@ -216,19 +257,15 @@ std::vector<NodeShare> share_out(std::vector<Seat> picked, const Scope& scope,
                              : *pick_devices(node, seat.free->devices, group.per_node.gpus, 1);
     if (!group.exclusive) {
       mask |= *pick_devices(node, seat.free->devices & ~mask, group.per_task.gpus, share.tasks);
-      if (devices > 0) {
-        std::uint64_t usable = 0;
-        for (const GpuRequest& request : group.gpus_in_all) usable |= of_type(node, request.type);
-        const std::uint64_t some =
-            lowest(seat.free->devices & usable & ~mask, std::min(seat.spread, devices - after));
-        mask |= some;
-        devices -= std::popcount(some);
-      }
+      const std::uint64_t some = take_spread(node, seat.free->devices & ~mask, group, left, after);
+      if (!left.empty() && some == 0) return std::nullopt;
+      mask |= some;
     }
     for (std::uint32_t d = 0; d < kMaxDevices; ++d)
       if (mask >> d & 1) share.gpus.push_back(d);
     shares.push_back(std::move(share));
   }
+  if (!group.exclusive && !nothing_in(left)) return std::nullopt;
   return shares;
 }
 
@@ -240,18 +277,22 @@ std::optional<std::vector<NodeShare>> fit_alternative(const Board& board, const 
   const auto required = static_cast<std::size_t>(
       std::count_if(all.begin(), all.end(), [](const Seat& s) { return s.required; }));
   if (required < group.required_nodes.size()) return std::nullopt;
-  Wanted wanted{group.tasks, 0};
-  for (const GpuRequest& request : group.gpus_in_all) wanted.devices += request.count;
+  Wanted wanted{group.tasks, counts_of(group.gpus_in_all)};
   std::int64_t least =
       std::max<std::int64_t>({group.nodes_min, static_cast<std::int64_t>(required), 1,
                               scope.partition ? scope.partition->min_nodes : 0});
-  std::int64_t most = std::min<std::int64_t>(static_cast<std::int64_t>(all.size()), group.tasks);
-  if (!group.gpus_in_all.empty()) most = std::min(most, wanted.devices);
+  auto most = static_cast<std::int64_t>(all.size());
+  if (group.tasks > 0) most = std::min(most, group.tasks);
+  if (!wanted.devices.empty())
+    most = std::min(most,
+                    std::accumulate(wanted.devices.begin(), wanted.devices.end(), std::int64_t{0}));
   if (group.nodes_max > 0) most = std::min(most, group.nodes_max);
   if (scope.nodes_most > 0) most = std::min(most, scope.nodes_most);
-  for (std::int64_t count = least; count <= most; ++count)
+  for (std::int64_t count = least; count <= most; ++count) {
+    wanted.tasks = tasks_of(group, count);
     if (auto picked = pick_seats(all, count, wanted))
-      return share_out(std::move(*picked), scope, group);
+      if (auto shares = share_out(std::move(*picked), scope, group)) return shares;
+  }
   return std::nullopt;
 }
 
@@ -301,16 +342,16 @@ Shortage shortage(const Board& board, const Scope& scope, const TaskGroup& group
             fmt::format("{}", free_nodes)};
   if (gpus > 0 && free_gpus < gpus)
     return {fmt::format("{} gpu{}", gpus, gpus == 1 ? "" : "s"), fmt::format("{}", free_gpus)};
-  const Quantity cpus = group.per_task.cpus * group.tasks + group.per_node.cpus * group.nodes_min;
+  const std::int64_t tasks = tasks_of(group, group.nodes_min);
+  const Quantity cpus = group.per_task.cpus * tasks + group.per_node.cpus * group.nodes_min;
   if (free_cpus < cpus) return {fmt::format("{} cpus", to_string(cpus)), to_string(free_cpus)};
   if (gpus > 0)
     return {fmt::format("{} gpus on {} node{} together with cpus and memory", gpus, group.nodes_min,
                         group.nodes_min == 1 ? "" : "s"),
             fmt::format("{} scattered", free_gpus)};
-  return {
-      fmt::format("{} task{} on at least {} node{} together with memory", group.tasks,
-                  group.tasks == 1 ? "" : "s", group.nodes_min, group.nodes_min == 1 ? "" : "s"),
-      "too little"};
+  return {fmt::format("{} task{} on at least {} node{} together with memory", tasks,
+                      tasks == 1 ? "" : "s", group.nodes_min, group.nodes_min == 1 ? "" : "s"),
+          "too little"};
 }
 
 }  // namespace phalanx::place

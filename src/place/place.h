@@ -3,8 +3,9 @@
 // touched.
 //
 // A gang is placed whole or not at all, exactly: on concrete devices, not on sums. Nodes are chosen
-// as few as possible, then those it fills best (so that whole nodes stay whole), then by weight and
-// id: the result depends on nothing else.
+// as few as possible (where nobody said how many tasks and nodes there are, that decides both),
+// then those it fills best (so that whole nodes stay whole), then by weight and id: the result
+// depends on nothing else.
 //
 // The timeline is exact for promises: running work only ever gives back, at its limit; promised
 // work takes at its start and gives back at its end. Threads: none. Memory: values.

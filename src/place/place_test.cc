@@ -17,7 +17,7 @@ std::string placed(const State& state, const TaskGroup& group) {
   return shares ? to_text(state, *shares) : "-";
 }
 
-void take(State& state, std::string_view node, std::vector<DeviceIndex> gpus) {
+void take(State& state, std::string_view node, const std::vector<DeviceIndex>& gpus) {
   NodeUse& use = state.use.at(state.node_by_name.at(std::string(node)));
   use.holders.insert(WorkloadId{99});
   for (const DeviceIndex i : gpus) use.device_owner[i] = WorkloadId{99};
@@ -90,6 +90,52 @@ TEST(Fit, GpusInAllAreSpreadWithOneOnEachNode) {
   group.gpus_in_all = {{"", 5}};
   EXPECT_EQ(placed(state, group), "n1:0,1,2,3*1 n2:0*1");
   group.gpus_in_all = {{"", 9}};
+  EXPECT_EQ(placed(state, group), "-");
+}
+
+// `sbatch --gpus=10`: as few nodes as have them, one task on each.
+TEST(Fit, WhereNobodySaysHowManyNodesTheGpusDecide) {
+  State state = cluster("n1:8 n2:8 n3:8");
+  TaskGroup group;
+  group.per_task.cpus = Quantity::of(1);
+  group.tasks = 0;
+  struct Case {
+    std::int64_t gpus, tasks_per_node, nodes_min, nodes_max;
+    const char* shares;
+  };
+  const Case cases[] = {
+      {3, 0, 1, 0, "n1:0,1,2*1"},
+      {10, 0, 1, 0, "n1:0,1,2,3,4,5,6,7*1 n2:0,1*1"},
+      {10, 2, 1, 0, "n1:0,1,2,3,4,5,6,7*2 n2:0,1*2"},
+      {10, 0, 3, 0, "n1:0,1,2,3,4,5,6,7*1 n2:0*1 n3:0*1"},
+      {10, 0, 1, 1, "-"},
+      {25, 0, 1, 0, "-"},
+  };
+  for (const Case& c : cases) {
+    group.gpus_in_all = {{"", c.gpus}};
+    group.tasks_per_node = c.tasks_per_node;
+    group.nodes_min = c.nodes_min;
+    group.nodes_max = c.nodes_max;
+    EXPECT_EQ(placed(state, group), c.shares) << c.gpus << " gpus";
+  }
+  group.gpus_in_all = {{"", 10}};
+  group.tasks_per_node = 0;
+  group.nodes_min = 1;
+  group.nodes_max = 0;
+  take(state, "n1", {0, 1, 2, 3, 4, 5});
+  EXPECT_EQ(placed(state, group), "n1:6,7*1 n2:0,1,2,3,4,5,6,7*1");
+}
+
+TEST(Fit, TypesOfGpusInAllAreCountedEachForItself) {
+  const State state = cluster("n1:8:64:a100 n2:8:64:v100 n3:8:64:a100");
+  TaskGroup group;
+  group.per_task.cpus = Quantity::of(1);
+  group.tasks = 0;
+  group.gpus_in_all = {{"a100", 10}};
+  EXPECT_EQ(placed(state, group), "n1:0,1,2,3,4,5,6,7*1 n3:0,1*1");
+  group.gpus_in_all = {{"a100", 4}, {"v100", 2}};
+  EXPECT_EQ(placed(state, group), "n1:0,1,2,3*1 n2:0,1*1");
+  group.gpus_in_all = {{"v100", 9}};
   EXPECT_EQ(placed(state, group), "-");
 }
 

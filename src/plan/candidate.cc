@@ -59,8 +59,9 @@ std::optional<Reason> too_many_nodes(const Partition& partition, const TaskGroup
     return reason;
   }
   // MinNodes: the work must be able to spread over so many.
+  const std::int64_t parts = group.tasks > 0 ? group.tasks : gpus_asked(group);
   const std::int64_t spread =
-      std::min(group.tasks, group.nodes_max > 0 ? std::min(group.nodes_max, most) : most);
+      std::min(parts, group.nodes_max > 0 ? std::min(group.nodes_max, most) : most);
   if (spread >= partition.min_nodes) return std::nullopt;
   reason.detail = format("{} asked, at least {} allowed", spread, partition.min_nodes);
   return reason;

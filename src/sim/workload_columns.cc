@@ -220,7 +220,9 @@ void finish_work_row(WorkRow& row) {
   if (spec.owner.user.empty()) spec.owner = person("anna");
   if (spec.name.empty()) spec.name = row.name;
   if (spec.account.empty()) spec.account = "lab";
-  if (!row.tasks_given) g.tasks = g.nodes_min;  // as with sbatch: one task on each node
+  const bool any_nodes = !g.gpus_in_all.empty() && g.nodes_min != g.nodes_max;
+  // As with sbatch: one task on each node, be there as many as the GPUs need.
+  if (!row.tasks_given) g.tasks = any_nodes ? 0 : g.nodes_min;
   if (!row.tasks_given && g.nodes_min > 1 && g.tasks_per_node == 0) g.tasks_per_node = 1;
   g.tasks = std::min(g.tasks, kMostTasks);
   if (g.per_task.cpus == Quantity()) g.per_task.cpus = Quantity::of(1);

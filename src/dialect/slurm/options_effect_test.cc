@@ -100,7 +100,7 @@ constexpr Row kRows[] = {
     {"exclude", "-x n1", "excluded_nodes"},
     {"exclusive", "--exclusive", "exclusive"},
     {"export", "--export=A", "environment"},
-    {"gpus", "-G 4", "gpus_in_all"},
+    {"gpus", "-G 4", "tasks gpus_in_all"},
     {"gpus-per-node", "--gpus-per-node=2", "per_node.gpus"},
     {"gpus-per-task", "--gpus-per-task=2", "per_task.gpus"},
     {"gres", "--gres=gpu:2", "per_node.gpus"},

@@ -183,6 +183,8 @@ Status gpus_of(const JobOptions& o, Shape& shape) {
   if (!g.per_node.gpus.empty() || !g.per_task.gpus.empty())
     return total_with_parts(o, total, shape);
   g.gpus_in_all = std::move(total);
+  // As many nodes as they need, and on each of these one task or as many as were asked for.
+  if (!o.ntasks && g.nodes_min != g.nodes_max) g.tasks = 0;
   return {};
 }
 

@@ -89,8 +89,13 @@ TEST(Translate, EverySpellingOfAShapeLandsInTheSameMembers) {
       {"--gres=gpu:0", "1 on 1-0"},
       {"--gres=gpu:rtxpro6000:8 -N2 --ntasks-per-node=8", "16 on 2-2 by 8 node gpus rtxpro6000:8"},
       {"--gpus-per-node=mi250:8", "1 on 1-0 node gpus mi250:8"},
-      {"--gpus=4", "1 on 1-0 gpus 4"},
-      {"--gpus=a100:4,v100:2", "1 on 1-0 gpus a100:4+v100:2"},
+      {"--gpus=4", "0 on 1-0 gpus 4"},
+      {"-G a100:10", "0 on 1-0 gpus a100:10"},
+      {"--gpus=10 -N2", "2 on 2-2 gpus 10"},
+      {"--gpus=10 -N1-4", "0 on 1-4 gpus 10"},
+      {"--gpus=10 -n4", "4 on 1-0 gpus 10"},
+      {"--gpus=10 --ntasks-per-node=2", "0 on 1-0 by 2 gpus 10"},
+      {"--gpus=a100:4,v100:2", "0 on 1-0 gpus a100:4+v100:2"},
       {"-n4 --gpus-per-task=1", "4 on 1-0 task gpus 1"},
       {"--gpus=8 --gpus-per-task=2", "4 on 1-0 task gpus 2"},
       {"--gpus=8 --gpus-per-node=4", "2 on 2-2 node gpus 4"},
@@ -99,7 +104,7 @@ TEST(Translate, EverySpellingOfAShapeLandsInTheSameMembers) {
       {"--mem=0", "1 on 1-0 all memory"},
       {"--mem-per-cpu=1G -c4", "1 on 1-0 cpus 4 task mem 4096"},
       {"--mem-per-gpu=2G --gpus-per-node=4", "1 on 1-0 node gpus 4 node mem 8192"},
-      {"--mem-per-gpu=2G --gpus=7", "1 on 1-0 gpus 7 node mem 14336"},
+      {"--mem-per-gpu=2G --gpus=7", "0 on 1-0 gpus 7 node mem 14336"},
       {"--mem-per-gpu=2G --gpus=7 -N3", "3 on 3-3 gpus 7 node mem 10240"},
       {"-p small -n2 -c2", "2 on 1-0 cpus 2 task mem 2048"},
       {"--exclusive", "1 on 1-0 exclusive"},
@@ -147,7 +152,7 @@ TEST(Translate, APartitionsDefaultsForNodesAndGpus) {
   EXPECT_EQ(shape(""), "2 on 2-0");
   EXPECT_EQ(shape("-N1"), "1 on 1-1");
   EXPECT_EQ(shape("--gpus-per-node=4"), "2 on 2-0 node gpus 4 node mem 4096");
-  EXPECT_EQ(shape("--gpus=7"), "2 on 2-0 gpus 7 node mem 6144");
+  EXPECT_EQ(shape("--gpus=7"), "0 on 2-0 gpus 7 node mem 6144");
   EXPECT_EQ(shape("--gpus-per-node=4 --mem=1G"), "2 on 2-0 node gpus 4 node mem 1024");
 }
 
