@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
 
 #include "base/text.h"
 #include "cli/submission.h"
@@ -55,18 +54,9 @@ int code_of(int status) {
 
 // While the command runs the job may end without it: by its limit, or cancelled. Then the command
 // is told to hang up.
-void watch_job(std::uint32_t job, const std::atomic<bool>& given_back) {
-  Session session("salloc");
-  const Status status = follow(session, {job, false, 0}, [&](const slurm::JobNews& news) {
-    const bool ended =
-        news.phase == slurm::JobPhase::Ended || news.phase == slurm::JobPhase::Unknown;
-    if (ended && !given_back.load()) {
-      session.say(format("Job allocation {} has been revoked.", job));
-      pass_on(SIGHUP);
-    }
-    return !given_back.load();
-  });
-  if (!status.ok() && !given_back.load()) session.error(status.error().message);
+void revoked(std::uint32_t job) {
+  Session("salloc").say(format("Job allocation {} has been revoked.", job));
+  pass_on(SIGHUP);
 }
 
 int run_command(Session& session, const Allocation& allocation, const slurm::JobOptions& options) {
@@ -81,16 +71,14 @@ int run_command(Session& session, const Allocation& allocation, const slurm::Job
   std::signal(SIGINT, SIG_IGN);  // the terminal sends it to the command as well
   std::signal(SIGQUIT, SIG_IGN);
   for (const int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) std::signal(signal, pass_on);
-  std::atomic<bool> given_back{false};
-  std::thread watcher([&] { watch_job(allocation.job, given_back); });
+  Attendance attendance(session, allocation.job, [job = allocation.job] { revoked(job); });
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
   command_pid = 0;
-  given_back = true;
+  attendance.leave();
   const int code = code_of(status);
   if (options.quiet == 0) session.say(format("Relinquishing job allocation {}", allocation.job));
   finish(session, allocation.job, code);
-  watcher.join();
   return code == kCannotRun && !WIFSIGNALED(status) ? exit_error() : code;
 }
 

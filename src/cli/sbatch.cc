@@ -21,10 +21,10 @@ bool is_file(const std::string& path) {
 
 // Here, or for a bare name that is not here in PATH.
 std::string find_script(const std::string& name) {
-  const std::string here = name.starts_with('/') ? name : current_directory() + "/" + name;
+  std::string here = name.starts_with('/') ? name : current_directory() + "/" + name;
   if (name.find('/') != std::string::npos || is_file(here)) return here;
   for (const std::string_view folder : split(variable("PATH"), ':')) {
-    const std::string path = format("{}/{}", folder, name);
+    std::string path = format("{}/{}", folder, name);
     if (!folder.empty() && is_file(path)) return path;
   }
   return here;
@@ -91,7 +91,7 @@ std::optional<int> check_script(const Session& session, const slurm::SubmitReque
 int wait_for(Session& session, const slurm::SubmitReply& reply) {
   slurm::JobNews end;
   const Status status =
-      follow(session, {reply.job, false, reply.sequence}, [&](const slurm::JobNews& news) {
+      follow(session, {reply.job, false, false, reply.sequence}, [&](const slurm::JobNews& news) {
         end = news;
         return true;
       });

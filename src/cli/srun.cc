@@ -96,6 +96,7 @@ int run_step(Session& session, const std::string& job, const CommandLine& line, 
 int run_in_own_job(Session& session, const CommandLine& line) {
   const auto allocation = allocate(session, make_request(slurm::Tool::Srun, line), line.options);
   if (!allocation) return exit_error();
+  Attendance attendance(session, allocation->job, {});
   const int code = run_step(session, format("{}", allocation->job), line, Where::own_job);
   finish(session, allocation->job, code);
   return code;

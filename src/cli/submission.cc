@@ -16,9 +16,19 @@ namespace phalanx::cli {
 namespace {
 
 constexpr std::string_view kVersion = "slurm 25.11.0";
+constexpr std::string_view kHintHelp =
+    "Application hint options:\n"
+    "    --hint=             Bind tasks according to application hints\n"
+    "        compute_bound   use all cores in each socket\n"
+    "        memory_bound    use only one core in each socket\n"
+    "        [no]multithread [don't] use extra threads with in-core multi-threading\n"
+    "        help            show this help message\n";
 constexpr std::array<int, 3> kNoted{SIGINT, SIGTERM, SIGHUP};
 constexpr Duration kFollowAgain = milliseconds(500);
+constexpr int kLookUp = SIGURG;  // ignored where nobody handles it
+constexpr auto kLookAgain = std::chrono::milliseconds(5);
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a handler has no arguments
 std::atomic<int> noted{0};
 
 void note(int signal) { noted.store(signal); }
@@ -27,10 +37,33 @@ bool job_memory(const std::string& name) {
   return name == "SLURM_MEM_PER_NODE" || name == "SLURM_MEM_PER_CPU" || name == "SLURM_MEM_PER_GPU";
 }
 
+// As a shell would read it again.
+std::string as_typed(int argc, char** argv) {
+  std::string out;
+  for (int i = 0; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool plain = !word.empty() &&
+                       word.find_first_of(" \t\n'\"\\$`|&;()<>*?#~[]{}!") == std::string_view::npos;
+    if (i > 0) out += ' ';
+    if (plain) {
+      out += word;
+      continue;
+    }
+    out += '\'';
+    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    out += '\'';
+  }
+  return out;
+}
+
 std::optional<int> answer_at_once(slurm::Tool tool, const slurm::JobOptions& options) {
   if (options.version) {
     std::printf("%s\n", std::string(kVersion).c_str());
     return 0;
+  }
+  if (options.hint == "help") {
+    std::fwrite(kHintHelp.data(), 1, kHintHelp.size(), stdout);
+    return 1;  // as Slurm
   }
   if (!options.help && !options.usage) return std::nullopt;
   const std::string text = options.help ? slurm::help_text(tool) : slurm::usage_text(tool);
@@ -86,6 +119,7 @@ CommandLine read_command_line(const Session& session, slurm::Tool tool, int argc
     std::erase_if(known, [](const auto& entry) { return job_memory(entry.first); });
   line.tokens = slurm::environment_tokens(tool, known);
   const std::vector<std::string> words(argv + 1, argv + argc);
+  line.typed = as_typed(argc, argv);
   for (slurm::Token& token : slurm::command_line_tokens(words))
     line.tokens.push_back(std::move(token));
   slurm::ParseContext context;
@@ -93,7 +127,8 @@ CommandLine read_command_line(const Session& session, slurm::Tool tool, int argc
   context.zone = local_zone(context.now);
   auto parsed = slurm::parse_tokens(tool, line.tokens, context);
   line.options = std::move(parsed.value);
-  if ((line.exit = answer_at_once(tool, line.options))) return line;
+  line.exit = answer_at_once(tool, line.options);
+  if (line.exit) return line;
   if (print_errors(session, parsed.diagnostics)) {
     line.exit = slurm::kUsageExitCode;
     return line;
@@ -133,8 +168,10 @@ slurm::SubmitRequest make_request(slurm::Tool tool, const CommandLine& line) {
   request.umask = current_umask();
   request.limits = soft_limits();
   request.host = host_name();
+  request.line = line.typed;
   request.key = fresh_key();
   if (tool != slurm::Tool::Sbatch) {
+    request.stays = !line.options.no_shell;
     request.arguments = line.options.arguments;
     if (!request.arguments.empty()) request.script_name = request.arguments.front();
   }
@@ -168,8 +205,8 @@ std::optional<Allocation> allocate(Session& session, const slurm::SubmitRequest&
   bool waited = false;
   const bool quiet = options.quiet > 0;
   note_signals();
-  const Status status =
-      follow(session, {reply->job, true, reply->sequence}, [&](const slurm::JobNews& news) {
+  const Status status = follow(
+      session, {reply->job, true, request.stays, reply->sequence}, [&](const slurm::JobNews& news) {
         if (noted_signal() != 0) return false;
         allocation.news = news;
         if (news.phase == slurm::JobPhase::Pending && !waited && !quiet)
@@ -212,7 +249,7 @@ Status follow(Session& session, const slurm::WaitRequest& request,
   bool any = false;
   for (;;) {
     bool over = false;
-    const Status status =
+    Status status =
         session.lines("/slurm/v1/wait", codec::encode(request), [&](std::string_view line) {
           if (!line.empty()) {
             auto news = codec::decode<slurm::JobNews>(line);
@@ -230,8 +267,52 @@ Status follow(Session& session, const slurm::WaitRequest& request,
         status.error().code != Error::Code::Internal)
       return status;
     std::this_thread::sleep_for(kFollowAgain);
-    if ((any || noted_signal() != 0) && !heard(last)) return {};
+    // Who waits for a start has nothing to look at before the first news.
+    if ((any || !request.start || noted_signal() != 0) && !heard(last)) return {};
   }
+}
+
+// The thread takes no signal but the one that makes it look whether it is to leave.
+Attendance::Attendance(Session& session, std::uint32_t job, std::function<void()> ended)
+    : ended_(std::move(ended)) {
+  struct sigaction action{};
+  action.sa_handler = [](int) {};  // without SA_RESTART: it must interrupt the wait
+  sigaction(kLookUp, &action, nullptr);
+  sigset_t others, before;
+  sigfillset(&others);
+  sigdelset(&others, kLookUp);
+  pthread_sigmask(SIG_SETMASK, &others, &before);
+  thread_ = std::thread([this, tool = session.tool(), job] { watch(tool, job); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Attendance::watch(const std::string& tool, std::uint32_t job) {
+  Session session(tool);
+  bool over = false;
+  const Status status = follow(session, {job, false, true, 0}, [&](const slurm::JobNews& news) {
+    over = news.phase == slurm::JobPhase::Ended || news.phase == slurm::JobPhase::Unknown;
+    return !over && !leaving_.load();
+  });
+  if (!leaving_.load()) {
+    if (!status.ok()) session.error(status.error().message);
+    if (over && ended_) ended_();
+  }
+  const std::lock_guard lock(mutex_);
+  gone_ = true;
+  left_.notify_all();
+}
+
+// It may have looked just before it waits: it is woken until it is through.
+void Attendance::leave() {
+  if (!thread_.joinable()) return;
+  leaving_ = true;
+  std::unique_lock lock(mutex_);
+  while (!gone_) {
+    pthread_kill(thread_.native_handle(), kLookUp);
+    left_.wait_for(lock, kLookAgain);
+  }
+  lock.unlock();
+  thread_.join();
 }
 
 void note_signals() {

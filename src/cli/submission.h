@@ -2,9 +2,13 @@
 // request, submit it, and wait for what becomes of it. Prints what Slurm prints.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cli/session.h"
@@ -16,6 +20,7 @@ struct CommandLine {
   std::vector<slurm::Token>
       tokens;                 // of the environment and of the command line, up to the program
   slurm::JobOptions options;  // as far as these go; sbatch's script says more
+  std::string typed;          // all of it, with the tool
   std::optional<int> exit;    // it was --help, --version or an error, and has been answered
 };
 CommandLine read_command_line(const Session& session, slurm::Tool tool, int argc, char** argv);
@@ -40,6 +45,28 @@ struct Allocation {
 std::optional<Allocation> allocate(Session& session, const slurm::SubmitRequest& request,
                                    const slurm::JobOptions& options);
 void finish(Session& session, std::uint32_t job, int exit_code);
+
+// Stays with an allocation while the command runs: the controller gives up one whose client is
+// away. `ended` is called at most once, from a thread of its own, if the job is over before
+// leave().
+class Attendance {
+ public:
+  Attendance(Session& session, std::uint32_t job, std::function<void()> ended);
+  ~Attendance() { leave(); }
+  Attendance(const Attendance&) = delete;
+  Attendance& operator=(const Attendance&) = delete;
+  void leave();
+
+ private:
+  void watch(const std::string& tool, std::uint32_t job);
+
+  std::function<void()> ended_;
+  std::atomic<bool> leaving_{false};
+  std::mutex mutex_;
+  std::condition_variable left_;
+  bool gone_ = false;  // under mutex_: the thread is through
+  std::thread thread_;
+};
 
 // News of a job until it has ended, over restarts of the controller; `heard` returns false to stop.
 Status follow(Session& session, const slurm::WaitRequest& request,

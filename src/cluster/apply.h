@@ -22,6 +22,7 @@ void apply_one(State& state, Time at, const Separated& e);
 void apply_one(State& state, Time at, const Updated& e);
 void apply_one(State& state, Time at, const Held& e);
 void apply_one(State& state, Time at, const Cancelled& e);
+void apply_one(State& state, Time at, const Revived& e);
 void apply_one(State& state, Time at, const Placed& e);
 void apply_one(State& state, Time at, const Launched& e);
 void apply_one(State& state, Time at, const StepStarted& e);

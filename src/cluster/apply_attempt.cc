@@ -44,6 +44,7 @@ void stop_is_over(Workload& w) {
   w.stop_cause = EndCause::none;
   w.stop_exit = 0;
   w.stop_again.reset();
+  w.stop_why.clear();
 }
 
 // It waits once more.

@@ -139,6 +139,19 @@ void archive(State& state, Time at, WorkloadId id) {
   state.workloads.erase(it);
 }
 
+// A row comes back that had left State: the reverse of archive().
+void come_back(State& state, const Workload& w, bool was_ok) {
+  number_is(state, w.number, w.id);
+  enter(state, *w.spec, w.id);
+  forget(state, w.id);
+  const auto it = state.arrays.find(w.array);
+  if (it == state.arrays.end()) return;
+  Array& array = it->second;
+  array.elements.insert(w.id);
+  array.not_ok.erase(w.array_index);
+  (was_ok ? array.ended_ok : array.ended_not_ok) -= w.stands_for;
+}
+
 }  // namespace
 
 void apply_one(State& state, Time at, const Submitted& e) {
@@ -236,7 +249,17 @@ void apply_one(State& state, Time at, const Cancelled& e) {
     w.stop_cause = e.cause;
     w.stop_exit = e.exit_code;
     w.stop_again = e.again;
+    w.stop_why = e.why;
   });
+}
+
+void apply_one(State& state, Time /*at*/, const Revived& e) {
+  const Workload& w = e.row;
+  if (!state.workloads.contains(w.id)) come_back(state, w, e.was_ok);
+  state.unarchived.erase(w.id);
+  state.pending.insert(w.id);
+  add_name(state, *w.spec, w.id);
+  state.workloads.insert_or_assign(w.id, w);
 }
 
 void apply_one(State& state, Time at, const Promised& e) {

@@ -27,6 +27,7 @@ Ended over(const Workload& w, End end, std::optional<Again> again) {
   if (stopping(w)) {
     end.cause = w.stop_cause;
     again = w.stop_again;
+    if (!w.stop_why.empty()) end.detail = w.stop_why;
     if (w.stop_cause == EndCause::cancelled) end.by = w.cancelled_by;
     if (w.stop_cause == EndCause::completed || w.stop_cause == EndCause::failed) {
       end.exit_code = w.stop_exit;

@@ -157,7 +157,90 @@ TEST(Requeue, RunsAgainUnderTheSameNumber) {
   EXPECT_EQ(w.work(1).attempts, 2U);
   w.run_to_end("n1", 1);
   EXPECT_EQ(w.work(1).past.size(), 2U);
-  EXPECT_EQ(w.give(Requeue{World::target(1)}, user("anna")).error->code, Error::Code::Conflict);
+}
+
+// Ended and still in State, on its nodes even.
+TEST(Requeue, OfEndedWorkItIsANewAttempt) {
+  World w("n1:2");
+  w.submit(job("1"));
+  w.place();
+  w.exits("n1", 1, 3);
+  EXPECT_FALSE(w.give(Requeue{World::target(1)}, user("anna")).error);
+  EXPECT_EQ(w.work(1).phase, Phase::pending);
+  EXPECT_EQ(w.place(), 0U);  // not before the old attempt is gone
+  w.say("n1", 1, AttemptPhase::gone);
+  EXPECT_EQ(w.place(), 1U);
+  w.run_to_end("n1", 1);
+  EXPECT_FALSE(w.give(Requeue{World::target(1), true}, user("anna")).error);
+  w.archive();  // it is not over any more
+  EXPECT_TRUE(w.work(1).held_by_user);
+  EXPECT_EQ(w.work(1).restarts, 2U);
+  EXPECT_EQ(w.work(1).end, End{});
+}
+
+TEST(Requeue, OfWorkThatHasLeftState) {
+  World w("n1:2");
+  WorkloadSpec spec = job("1");
+  spec.launch.script = "a";
+  w.submit(spec);
+  w.place();
+  w.run_to_end("n1", 1, 1);
+  const auto row = std::make_shared<const Workload>(w.work(1));
+  w.archive();
+  const auto requeue = [&](std::shared_ptr<const Workload> gone, const Identity& who) {
+    return w.give(Requeue{World::target(1), false, std::move(gone)}, who);
+  };
+  EXPECT_EQ(requeue(nullptr, user("anna")).error->code, Error::Code::NotFound);
+  EXPECT_EQ(requeue(row, user("bert")).error->code, Error::Code::Denied);
+  EXPECT_FALSE(requeue(row, user("anna")).error);
+  EXPECT_EQ(w.work(1).phase, Phase::pending);
+  EXPECT_EQ(w.work(1).restarts, 1U);
+  EXPECT_EQ(w.place(), 1U);
+  EXPECT_EQ(w.work(1).attempts, 2U);
+  w.run_to_end("n1", 1);
+  w.archive();
+  EXPECT_EQ(find_job(w.state, 1), nullptr);
+  w.now += w.config.timers.min_job_age + seconds(1);
+  EXPECT_EQ(requeue(row, user("anna")).error->code, Error::Code::NotFound);
+}
+
+TEST(Requeue, OfAnElementItsArrayCountsItAgain) {
+  World w("n1:2");
+  w.submit_array(job("1"), {1, 2});
+  w.place();
+  const Workload first = *w.element(1, 1);
+  w.run_to_end("n1", first.number, 1);
+  const auto row = std::make_shared<const Workload>(*w.element(1, 1));
+  w.archive();
+  EXPECT_EQ(w.element(1, 1), nullptr);
+  EXPECT_FALSE(w.give(Requeue{World::target(1, {1}), false, row}, user("anna")).error);
+  ASSERT_NE(w.element(1, 1), nullptr);
+  EXPECT_EQ(find_array(w.state, first.array)->ended_not_ok, 0U);
+}
+
+TEST(Client, AnAllocationWhoseClientIsAwayEnds) {
+  World w("n1:2");
+  WorkloadSpec spec = job("1");
+  spec.kind = WorkloadKind::allocation;
+  spec.submit_host = "login";
+  w.submit(spec);
+  spec.client_stays = true;
+  w.submit(spec);
+  w.place();
+  w.submit(spec);
+  const auto gone = [&](JobNumber number, const Identity& who) {
+    return w.give(ClientGone{w.work(number).id, seconds(60)}, who);
+  };
+  EXPECT_EQ(gone(1, system_identity()).error->code, Error::Code::Invalid);
+  EXPECT_EQ(gone(2, user("anna")).error->code, Error::Code::Denied);
+  EXPECT_FALSE(gone(2, system_identity()).error);
+  EXPECT_EQ(w.said(), "n1:Stop");
+  w.say("n1", 2, AttemptPhase::gone);
+  EXPECT_EQ(w.work(2).end.cause, EndCause::cancelled);
+  EXPECT_EQ(w.work(2).end.by, w.work(2).spec->owner.uid);
+  EXPECT_EQ(w.work(2).end.detail, "its client on login was away for 1m and is given up");
+  EXPECT_FALSE(gone(3, system_identity()).error);  // it never started
+  EXPECT_EQ(w.work(3).end.cause, EndCause::cancelled);
 }
 
 TEST(Requeue, MayHoldAndMayBeForbiddenAndMayBeCancelled) {
@@ -192,6 +275,18 @@ TEST(Hold, ByUserAndByAdministrator) {
   EXPECT_FALSE(w.give(Hold{World::target(1), false}, admin()).error);
   EXPECT_EQ(w.place(), 1U);
   EXPECT_EQ(w.give(Hold{World::target(1)}, user("anna")).error->code, Error::Code::Conflict);
+}
+
+TEST(Hold, PriorityZeroIsOneAndAnyOtherEndsIt) {
+  World w("n1:2");
+  w.submit(job("1"));
+  EXPECT_FALSE(w.give(Update{World::target(1), {}, 0, {}}, admin()).error);
+  EXPECT_TRUE(w.work(1).held_by_admin);
+  EXPECT_EQ(w.work(1).priority, std::nullopt);
+  EXPECT_EQ(w.place(), 0U);
+  EXPECT_FALSE(w.give(Update{World::target(1), {}, 7, {}}, admin()).error);
+  EXPECT_EQ(w.work(1).priority, 7);
+  EXPECT_EQ(w.place(), 1U);
 }
 
 TEST(Access, IsDecidedHere) {

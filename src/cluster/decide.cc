@@ -15,7 +15,7 @@ inline constexpr bool kFromCluster =
     std::is_same_v<Input, AgentConnected> || std::is_same_v<Input, AgentReported> ||
     std::is_same_v<Input, DevicesReported> || std::is_same_v<Input, AgentSilent> ||
     std::is_same_v<Input, Propose> || std::is_same_v<Input, Tick> ||
-    std::is_same_v<Input, ArchiveHas>;
+    std::is_same_v<Input, ArchiveHas> || std::is_same_v<Input, ClientGone>;
 
 }  // namespace
 

@@ -14,8 +14,9 @@ void decide_one(Draft& draft, const AgentSilent& input);
 void decide_one(Draft& draft, const Submit& input);  // decide_submit.cc
 void decide_one(Draft& draft, const Cancel& input);  // decide_stop.cc
 void decide_one(Draft& draft, const Finish& input);
+void decide_one(Draft& draft, const ClientGone& input);
 void decide_one(Draft& draft, const Hold& input);         // decide_change.cc
-void decide_one(Draft& draft, const Requeue& input);      // decide_stop.cc
+void decide_one(Draft& draft, const Requeue& input);      // decide_requeue.cc
 void decide_one(Draft& draft, const Update& input);       // decide_change.cc
 void decide_one(Draft& draft, const Drain& input);        // decide_nodes.cc
 void decide_one(Draft& draft, const StepRequest& input);  // decide_steps.cc
@@ -27,6 +28,8 @@ void decide_one(Draft& draft, const Tick& input);     // decide_tick.cc
 void decide_one(Draft& draft, const ArchiveHas& input);
 
 // Shared between them.
+// A stop is on its way already, and another would change nothing: not even that it comes back.
+bool already_stopping(const Workload& w);
 // A live workload is told to stop; what never ran, or waits, is over at once.
 void stop(Draft& draft, const Workload& w, Cancelled how);
 // Everything placed or running on the node ends, and, if its death is presumed, is released.

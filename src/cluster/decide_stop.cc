@@ -9,9 +9,6 @@
 namespace phalanx::cluster {
 namespace {
 
-// A stop is on its way already, and this one would change nothing: not even that it comes back.
-bool already_stopping(const Workload& w) { return w.stop_since != Time{} && !w.stop_again; }
-
 // Signals are not facts: they go out at once, as effects.
 Status send_signal(Draft& d, const Workload& w, const Cancel& input, std::int32_t signal) {
   if (w.phase != Phase::running || !w.current)
@@ -34,6 +31,11 @@ Status signal_all(Draft& d, const Cancel& input, std::int32_t signal) {
   return status;
 }
 
+// Nobody, where the cluster itself ends work.
+std::uint32_t who_ends_it(const Draft& d) {
+  return d.who.kind == IdentityKind::system ? End().by : d.who.uid;
+}
+
 Status cancel(Draft& d, const Cancel& input) {
   constexpr std::int32_t kKill = 9;
   if (input.signal != 0) return signal_all(d, input, input.signal);
@@ -44,13 +46,13 @@ Status cancel(Draft& d, const Cancel& input) {
     if (w->phase == Phase::ended) continue;
     any = true;
     Cancelled how;
-    how.by = d.who.uid;
+    how.by = who_ends_it(d);
     if (!already_stopping(*w)) stop(d, *w, std::move(how));
   }
   if (!s.indexes.empty()) {
     Cancelled event;
     event.id = s.array->id;
-    event.by = d.who.uid;
+    event.by = who_ends_it(d);
     event.indexes = s.indexes;
     event.record_number = d.number_for(*s.array, s.indexes.size());
     event.record = d.fresh_id();
@@ -80,42 +82,23 @@ Status finish(Draft& d, const Finish& input) {
   return {};
 }
 
-Status requeue_one(Draft& d, const Workload& w, bool hold) {
-  if (w.phase == Phase::pending)
-    return conflict("the job is pending already: it waits for its turn");
-  if (w.phase == Phase::ended) return conflict("the job has ended: submit it again");
-  if (!w.spec->requeue)
-    return conflict(
-        "Requested operation is presently disabled: the job was submitted with --no-requeue");
-  if (w.spec->kind == WorkloadKind::allocation)
-    return conflict("Requested operation is presently disabled: only batch jobs can run again");
-  if (already_stopping(w)) return conflict("Job/step already completing or completed");
+// Whoever held it is gone for good: as if he had given it back.
+Status client_gone(Draft& d, const ClientGone& input) {
+  const Workload* w = find_workload(d.state, input.id);
+  if (!w || w->phase == Phase::ended || w->stop_since != Time{}) return {};
+  if (!w->spec->client_stays) return invalid("nobody said that he would stay with this work");
   Cancelled how;
-  how.by = d.who.uid;
-  how.cause = EndCause::none;
-  how.again = Again{d.now, {w.avoid.begin(), w.avoid.end()}, true, ""};
-  if (hold) {
-    const bool by_admin = d.who.uid != w.spec->owner.uid;
-    d.say(Held{w.id, true, by_admin, ""});
-  }
-  stop(d, w, std::move(how));
+  how.by = w->spec->owner.uid;
+  how.why = format("its client on {} was away for {} and is given up",
+                   w->spec->submit_host.empty() ? "an unknown host" : w->spec->submit_host,
+                   to_string(input.gone));
+  stop(d, *w, std::move(how));
   return {};
 }
 
-Status requeue(Draft& d, const Requeue& input) {
-  const Selection s = TRY(select(d, input.target));
-  Status status = conflict("the job is pending already: it waits for its turn");
-  bool any = false;
-  for (const Workload* w : s.workloads) {
-    Status one = requeue_one(d, *w, input.hold);
-    any = any || one.ok();
-    status = std::move(one);
-  }
-  if (any) return {};
-  return status;
-}
-
 }  // namespace
+
+bool already_stopping(const Workload& w) { return w.stop_since != Time{} && !w.stop_again; }
 
 void stop(Draft& d, const Workload& w, Cancelled how) {
   how.id = w.id;
@@ -125,6 +108,7 @@ void stop(Draft& d, const Workload& w, Cancelled how) {
   after.stop_exit = how.exit_code;
   after.stop_again = how.again;
   after.cancelled_by = how.by;
+  after.stop_why = how.why;
   const bool at_once = w.phase != Phase::running;
   d.say(std::move(how));
   if (!at_once) return;
@@ -136,6 +120,6 @@ void stop(Draft& d, const Workload& w, Cancelled how) {
 
 void decide_one(Draft& d, const Cancel& input) { d.accept(cancel(d, input)); }
 void decide_one(Draft& d, const Finish& input) { d.accept(finish(d, input)); }
-void decide_one(Draft& d, const Requeue& input) { d.accept(requeue(d, input)); }
+void decide_one(Draft& d, const ClientGone& input) { d.accept(client_gone(d, input)); }
 
 }  // namespace phalanx::cluster

@@ -90,6 +90,13 @@ void remember(State& state, WorkloadId id, const Remembered& past) {
   state.remembered_order.insert({past.ended, id});
 }
 
+void forget(State& state, WorkloadId id) {
+  const auto it = state.remembered.find(id);
+  if (it == state.remembered.end()) return;
+  state.remembered_order.erase({it->second.ended, id});
+  state.remembered.erase(it);
+}
+
 void expire(State& state) {
   while (!state.key_order.empty() && due(state, state.key_order.begin()->first)) {
     state.keys.erase(state.key_order.begin()->second);

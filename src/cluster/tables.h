@@ -38,6 +38,7 @@ void take_share(State& state, WorkloadId id, const NodeShare& share);
 void give_share(State& state, WorkloadId id, const NodeShare& share);
 
 void remember(State& state, WorkloadId id, const Remembered& past);
+void forget(State& state, WorkloadId id);  // it is in State again
 // Drops keys and memories that are past their time.
 void expire(State& state);
 

@@ -19,6 +19,9 @@ void touched_by(std::vector<Key>& keys, const State& s, const Separated& e) {
 void touched_by(std::vector<Key>& keys, const State& s, const Cancelled& e) {
   add_work(keys, s, e.indexes.empty() ? e.id : e.record);
 }
+void touched_by(std::vector<Key>& keys, const State& s, const Revived& e) {
+  add_work(keys, s, e.row.id);
+}
 void touched_by(std::vector<Key>& keys, const State& s, const Placed& e) {
   add_work(keys, s, e.id);
   for (const NodeShare& share : e.shares) keys.emplace_back(share.node);

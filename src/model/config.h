@@ -37,11 +37,12 @@ struct Timers {
   Duration backoff_first = seconds(1);  // after a failed launch: 1, 2, 4 … up to the next
   Duration backoff_most = minutes(5);
   Duration idempotency = minutes(30);
+  Duration client_timeout = seconds(60);  // InactiveLimit: salloc or srun away so long; 0: for ever
   bool operator==(const Timers&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Timers, (),
                       (kill_wait, min_job_age, node_timeout, suspect_after, prepare_timeout,
-                       over_time_limit, backoff_first, backoff_most, idempotency))
+                       over_time_limit, backoff_first, backoff_most, idempotency, client_timeout))
 
 // A node that the configuration keeps back. drain: it joins, and gets no work until it is resumed.
 // future: it is not shown before its agent joins.

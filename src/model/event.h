@@ -81,10 +81,21 @@ struct Cancelled {
   std::vector<std::uint32_t> indexes;  // of an array: these pending ones; `record` ends for them
   WorkloadId record;                   // the one ended row that stands for `indexes`
   JobNumber record_number = 0;
+  std::string why;  // one sentence for people, where the cluster itself stops it
   bool operator==(const Cancelled&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Cancelled, (),
-                      (id, by, cause, exit_code, again, indexes, record, record_number))
+                      (id, by, cause, exit_code, again, indexes, record, record_number, why))
+
+// Ended work waits once more (scontrol requeue): all of its row as it is from now on, for it may
+// have left State.
+struct Revived {
+  PHALANX_NAMED(Revived);
+  Workload row;
+  bool was_ok = false;  // it had ended well
+  bool operator==(const Revived&) const = default;
+};
+BOOST_DESCRIBE_STRUCT(Revived, (), (row, was_ok))
 
 // --- attempts
 struct Placed {
@@ -194,8 +205,8 @@ BOOST_DESCRIBE_STRUCT(ObjectDeleted, (), (key))
 using EventKind =
     std::variant<Configured, NodeJoined, NodeChanged, NodeDrained, NodeUndrained, NodeBlamed,
                  NodeSuspected, NodeLost, NodeReturned, Submitted, Separated, Updated, Held,
-                 Cancelled, Placed, Launched, StepStarted, StepEnded, Warned, UsageReported,
-                 Promised, Ended, Released, Archived, ObjectPut, ObjectDeleted>;
+                 Cancelled, Revived, Placed, Launched, StepStarted, StepEnded, Warned,
+                 UsageReported, Promised, Ended, Released, Archived, ObjectPut, ObjectDeleted>;
 
 // A struct around the variant: as an alias, argument-dependent look-up would find std::apply.
 struct Event {

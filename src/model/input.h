@@ -65,6 +65,10 @@ struct Finish {
   Target target;
   std::int32_t exit_code = 0;
 };  // salloc, srun: the allocation has served
+struct ClientGone {  // salloc or srun has not been connected for `gone`: it holds it no more
+  WorkloadId id;
+  Duration gone{};
+};
 struct Hold {
   Target target;
   bool hold = true;
@@ -72,6 +76,7 @@ struct Hold {
 struct Requeue {
   Target target;
   bool hold = false;
+  std::shared_ptr<const Workload> gone;  // as the archive has it, if it has left State
 };
 struct Update {
   Target target;
@@ -130,8 +135,8 @@ struct ArchiveHas {
 
 using InputKind =
     std::variant<Configure, AgentConnected, AgentReported, DevicesReported, AgentSilent, Submit,
-                 Cancel, Finish, Hold, Requeue, Update, Drain, StepRequest, StepOver, PutObject,
-                 DeleteObject, Propose, Tick, ArchiveHas>;
+                 Cancel, Finish, ClientGone, Hold, Requeue, Update, Drain, StepRequest, StepOver,
+                 PutObject, DeleteObject, Propose, Tick, ArchiveHas>;
 struct Input {
   Time now{};
   Identity who;

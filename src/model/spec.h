@@ -92,6 +92,9 @@ struct WorkloadSpec {
   std::string object;                 // the key of the Object it was made for; empty: none
   std::string command;                // the script's path or the command line, for printing
   std::string submit_host;
+  std::string submit_line;  // the whole command as typed, with its tool; a long one is cut
+  // An allocation whose client stays connected: it ends when the client is gone for good.
+  bool client_stays = false;
   std::map<std::string, std::string>
       asked;  // options as written, for scontrol and squeue: "gres": "gpu:8"
   std::string mail_type, mail_user;
@@ -101,6 +104,6 @@ BOOST_DESCRIBE_STRUCT(WorkloadSpec, (),
                       (kind, dialect, name, owner, account, partition, qos, comment, groups, limit,
                        begin, nice, dependencies, end_if_never, requeue, cpus_per_task,
                        tasks_per_node, tasks_given, launch, warnings, object, command, submit_host,
-                       asked, mail_type, mail_user))
+                       submit_line, client_stays, asked, mail_type, mail_user))
 
 }  // namespace phalanx

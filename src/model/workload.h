@@ -67,6 +67,7 @@ struct Workload {
   EndCause stop_cause = EndCause::none;
   std::int32_t stop_exit = 0;        // the exit code that ends an allocation (Finish)
   std::optional<Again> stop_again;   // it waits once more when the stop is done
+  std::string stop_why;              // in words, where the cluster itself ordered it
   std::map<StepNumber, Step> steps;  // of the current attempt
   StepNumber next_step = 0;
   End end;       // once ended
@@ -81,7 +82,8 @@ BOOST_DESCRIBE_STRUCT(Workload, (),
                        phase, submitted, not_before, limit, priority, nice, held_by_user,
                        held_by_admin, held_why, attempts, restarts, failed_launches, avoid, current,
                        promise, cancel_asked, cancelled_by, stop_since, stop_cause, stop_exit,
-                       stop_again, steps, next_step, end, ended, first_placed, charged, past))
+                       stop_again, stop_why, steps, next_step, end, ended, first_placed, charged,
+                       past))
 
 // Ended and every share released: nothing of it is left on any node.
 bool finished(const Workload& w);

@@ -5,6 +5,11 @@
 #include "base/codec.h"
 
 namespace phalanx::server {
+namespace {
+
+constexpr Duration kLongestAge = hours(24 * 7);  // texts are not kept longer
+
+}  // namespace
 
 store::ArchiveRow archive_row(const Workload& w) {
   store::ArchiveRow row;
@@ -25,8 +30,8 @@ store::ArchiveRow archive_row(const Workload& w) {
   return row;
 }
 
-Archiver::Archiver(net::Loop& loop, Core& core, store::Archive& archive)
-    : loop_(loop), core_(core), archive_(archive) {
+Archiver::Archiver(net::Loop& loop, Core& core, store::Archive& archive, store::Journal& journal)
+    : loop_(loop), core_(core), archive_(archive), journal_(journal) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -45,11 +50,35 @@ void Archiver::add(WorkloadId id) {
   const std::lock_guard lock(mutex_);
   rows_.push_back(archive_row(*w));
   ids_.push_back(id);
+  age_ = std::min<Duration>(core_.state().config.timers.min_job_age, kLongestAge);
+  if (w->spec->kind == WorkloadKind::batch && w->spec->requeue)
+    for (const std::string* text : {&w->spec->launch.script, &w->spec->launch.environment})
+      if (!text->empty()) texts_.push_back(*text);
   wake_.notify_one();
 }
 
 void Archiver::catch_up() {
   for (const WorkloadId id : core_.state().unarchived) add(id);
+}
+
+// Most jobs have texts that others have too: each is written again only when half of its time is
+// over. The journal has them until the core has heard that the rows are here.
+void Archiver::keep_texts(const std::vector<store::BlobId>& ids, Duration age) {
+  const Time now = net::wall_now();
+  std::vector<store::Blob> missing;
+  for (const store::BlobId& id : ids) {
+    const auto it = kept_.find(id);
+    if (it != kept_.end() && it->second >= later(now, age)) continue;
+    kept_[id] = later(now, 2 * age);
+    if (auto bytes = journal_.blob(id); bytes.ok()) missing.push_back({id, std::move(*bytes)});
+  }
+  std::erase_if(kept_, [&](const auto& entry) { return entry.second < now; });
+  if (missing.empty()) return;
+  const Status status = archive_.keep(missing, unix_ms(later(now, 2 * age)), unix_ms(now));
+  if (status.ok()) return;
+  kept_.clear();
+  std::fprintf(stderr, "phalanx: finished jobs cannot be requeued: %s\n",
+               status.error().message.c_str());
 }
 
 void Archiver::run() {
@@ -59,7 +88,10 @@ void Archiver::run() {
     if (rows_.empty()) return;
     const auto rows = std::exchange(rows_, {});
     auto ids = std::exchange(ids_, {});
+    const auto texts = std::exchange(texts_, {});
+    const Duration age = age_;
     lock.unlock();
+    keep_texts(texts, age);
     const Status status = archive_.put(rows);
     store::crash_point("after-archive");
     lock.lock();

@@ -17,6 +17,7 @@
 
 #include "net/net.h"
 #include "server/agents.h"
+#include "server/clients.h"
 #include "server/compactor.h"
 #include "server/core.h"
 #include "server/disk_guard.h"
@@ -31,6 +32,7 @@ struct Door {
   Reader& reader;
   store::Journal& journal;  // blobs, for those who may read them
   Agents& agents;
+  Clients& clients;
   Compactor& compactor;
   DiskGuard& disk;
   const net::TokenKey& key;

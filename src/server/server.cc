@@ -10,6 +10,7 @@
 
 #include "base/codec.h"
 #include "server/archiver.h"
+#include "server/clients.h"
 #include "server/compactor.h"
 #include "server/disk_guard.h"
 #include "server/door.h"
@@ -56,6 +57,7 @@ class Server {
   std::unique_ptr<Core> core_;
   std::unique_ptr<Reader> reader_;
   std::unique_ptr<Agents> agents_;
+  std::unique_ptr<Clients> clients_;
   std::unique_ptr<Archiver> archiver_;
   std::unique_ptr<Compactor> compactor_;
   std::unique_ptr<DiskGuard> disk_guard_;
@@ -104,15 +106,16 @@ Status Server::start() {
       [this](const std::string& node, std::optional<Heartbeat> vitals) {
         reader_->hear(node, vitals);
       });
-  archiver_ = std::make_unique<Archiver>(loop_, *core_, *archive_);
+  clients_ = std::make_unique<Clients>(loop_, *core_);
+  archiver_ = std::make_unique<Archiver>(loop_, *core_, *archive_, *journal_);
   CompactorOptions compaction;
   compaction.state_dir = options_.state_dir;
   if (options_.compact_after) compaction.after_events = *options_.compact_after;
   compactor_ = std::make_unique<Compactor>(loop_, *journal_, *reader_, compaction);
   disk_guard_ = std::make_unique<DiskGuard>(loop_, *core_, DiskGuard::disk_of(*journal_));
-  door_ = std::make_unique<Door>(Door{loop_, *core_, *reader_, *journal_, *agents_, *compactor_,
-                                      *disk_guard_, *key_, options_.state_dir, geteuid(),
-                                      options_.reread});
+  door_ = std::make_unique<Door>(Door{loop_, *core_, *reader_, *journal_, *agents_, *clients_,
+                                      *compactor_, *disk_guard_, *key_, options_.state_dir,
+                                      geteuid(), options_.reread});
   router_ = std::make_unique<Router>();
   plain_routes(*router_, *door_);
   slurm_routes(*router_, *door_);
@@ -121,6 +124,7 @@ Status Server::start() {
   loop_.on_signal({SIGCHLD}, [this](int) { compactor_->child_ended(); });
   TRY(configure());
   archiver_->catch_up();
+  clients_->catch_up();
   compactor_->add(core_->recovered().events, core_->recovered().bytes);
   return {};
 }

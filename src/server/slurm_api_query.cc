@@ -40,9 +40,29 @@ void reply(const Answer& answer, const slurm::Said& said, std::uint64_t sequence
   answer->post_reply(200, "application/json", codec::encode(said), sequence_header(sequence));
 }
 
+// What work that has left State needs to run again. Where it is not kept any more the work is
+// forgotten.
+std::vector<store::Blob> texts_for(store::Archive& archive, InputKind& input) {
+  auto* requeue = std::get_if<Requeue>(&input);
+  if (!requeue || !requeue->gone) return {};
+  std::vector<store::Blob> out;
+  const LaunchSpec& launch = requeue->gone->spec->launch;
+  for (const std::string* id : {&launch.script, &launch.environment}) {
+    if (id->empty()) continue;
+    auto bytes = archive.text(*id);
+    if (!bytes.ok()) {
+      requeue->gone.reset();
+      return {};
+    }
+    out.push_back({*id, std::move(*bytes)});
+  }
+  return out;
+}
+
 // The inputs of one command on their way through the core.
 struct Changes {
   slurm::Answer plan;
+  std::vector<std::vector<store::Blob>> blobs;  // of each input
   std::vector<Reply> replies;
   std::size_t missing = 0;
   std::uint64_t sequence = 0;
@@ -50,21 +70,25 @@ struct Changes {
 };
 
 // Loop thread.
-void decide(Core& core, const Identity& who, slurm::Answer plan, const Answer& answer) {
+void decide(Core& core, const Identity& who, slurm::Answer plan,
+            std::vector<std::vector<store::Blob>> blobs, const Answer& answer) {
   const auto changes = std::make_shared<Changes>();
+  changes->blobs = std::move(blobs);
   changes->plan = std::move(plan);
   changes->answer = answer;
   changes->missing = changes->plan.inputs.size();
   changes->replies.resize(changes->missing);
   for (std::size_t i = 0; i < changes->replies.size(); ++i) {
-    core.put(who, std::move(changes->plan.inputs[i]),
-             [changes, i](const Reply& said, std::uint64_t sequence) {
-               changes->replies[i] = said;
-               changes->sequence = std::max(changes->sequence, sequence);
-               if (--changes->missing > 0) return;
-               reply(changes->answer, changes->plan.finish(changes->plan.said, changes->replies),
-                     changes->sequence);
-             });
+    core.put(
+        who, std::move(changes->plan.inputs[i]),
+        [changes, i](const Reply& said, std::uint64_t sequence) {
+          changes->replies[i] = said;
+          changes->sequence = std::max(changes->sequence, sequence);
+          if (--changes->missing > 0) return;
+          reply(changes->answer, changes->plan.finish(changes->plan.said, changes->replies),
+                changes->sequence);
+        },
+        std::move(changes->blobs[i]));
   }
 }
 
@@ -124,9 +148,13 @@ void run_command(Door& door, const Identity& who, const slurm::Ask& ask, std::ui
     if (plan.reconfigure)
       return door.loop.post([&door, who, answer] { reconfigure(door, who, answer); });
     if (plan.inputs.empty()) return reply(answer, plan.said, view.state.sequence);
-    door.loop.post([&door, who, answer, plan = std::move(plan)]() mutable {
-      decide(door.core, who, std::move(plan), answer);
-    });
+    std::vector<std::vector<store::Blob>> blobs;
+    blobs.reserve(plan.inputs.size());
+    for (InputKind& input : plan.inputs) blobs.push_back(texts_for(view.archive, input));
+    door.loop.post(
+        [&door, who, answer, plan = std::move(plan), blobs = std::move(blobs)]() mutable {
+          decide(door.core, who, std::move(plan), std::move(blobs), answer);
+        });
   });
 }
 

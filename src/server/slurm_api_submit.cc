@@ -115,8 +115,9 @@ void submit(Door& door, const DraftPtr& draft) {
   if (input.test_only) blobs.clear();
   door.core.put(
       draft->who, std::move(input),
-      [draft, said](const Reply& reply, std::uint64_t sequence) mutable {
+      [&door, draft, said](const Reply& reply, std::uint64_t sequence) mutable {
         if (reply.error) return refuse(draft->answer, *reply.error);
+        door.clients.expect(reply.id);
         said.job = reply.number;
         said.sequence = sequence;
         reply_with(draft->answer, said, sequence);

@@ -119,6 +119,7 @@ struct Waiter {
   bool asked = false;
   net::Timer timer;
   std::uint64_t watch = 0;
+  std::optional<WorkloadId> holds;  // it is the client of this allocation
   bool over = false;
 };
 
@@ -127,6 +128,7 @@ void end(Door& door, Waiter& waiter) {
   waiter.over = true;
   waiter.timer.cancel();
   door.reader.unwatch(waiter.watch);
+  if (waiter.holds) door.clients.left(*waiter.holds);
   waiter.answer->end();
 }
 
@@ -155,12 +157,22 @@ void tell(Door& door, const std::shared_ptr<Waiter>& waiter, const View& view) {
   });
 }
 
-void wait(Door& door, const net::Request& request, const Answer& answer) {
+// The one who asks is the client of an allocation of his own, and stays.
+std::optional<WorkloadId> held_allocation(const Door& door, const Identity& who,
+                                          const slurm::WaitRequest& request) {
+  const Workload* w = request.stays ? find_job(door.core.state(), request.job) : nullptr;
+  if (!w || !w->spec->client_stays || w->spec->owner.uid != who.uid) return std::nullopt;
+  return w->id;
+}
+
+void wait(Door& door, const Identity& who, const net::Request& request, const Answer& answer) {
   auto body = read_body<slurm::WaitRequest>(request, answer);
   if (!body) return;
   auto waiter = std::make_shared<Waiter>();
   waiter->request = *body;
   waiter->answer = answer;
+  waiter->holds = held_allocation(door, who, *body);
+  if (waiter->holds) door.clients.came(*waiter->holds);
   answer->begin_stream(200, "application/x-ndjson");
   answer->on_close([&door, waiter] { end(door, *waiter); });
   waiter->watch = door.reader.watch(
@@ -187,8 +199,8 @@ void wait(Door& door, const net::Request& request, const Answer& answer) {
 }  // namespace
 
 void slurm_wait_routes(Router& router, Door& door) {
-  router.add("/slurm/v1/wait", [&door](const Identity&, const net::Request& request,
-                                       const Answer& answer) { wait(door, request, answer); });
+  router.add("/slurm/v1/wait", [&door](const Identity& who, const net::Request& request,
+                                       const Answer& answer) { wait(door, who, request, answer); });
 }
 
 }  // namespace phalanx::server

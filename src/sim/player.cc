@@ -126,6 +126,16 @@ class Player {
     return t;
   }
 
+  // The work of this row (and index) that has left State, as the archive has it.
+  [[nodiscard]] std::shared_ptr<const Workload> gone(const std::string& row,
+                                                     const Target& t) const {
+    for (const Workload& w : world_.archive())
+      if (w.spec->asked.at("row") == row &&
+          (t.indexes.empty() || t.indexes.front() == w.array_index))
+        return std::make_shared<const Workload>(w);
+    return nullptr;
+  }
+
   void ask_for(const Happening& h, InputKind what, const std::string& otherwise_by) {
     const std::string by = h.by.empty() ? otherwise_by : h.by;
     world_.ask(identity_of(by), std::move(what), [this, h](const Reply& reply) {
@@ -153,7 +163,7 @@ class Player {
       case Verb::release:
         return ask_for(h, Hold{t, false}, owner);
       case Verb::requeue:
-        return ask_for(h, Requeue{t}, owner);
+        return ask_for(h, Requeue{t, false, gone(name, t)}, owner);
       case Verb::set_limit:
         return ask_for(h, Update{t, h.duration, {}, {}}, "root");
       default:

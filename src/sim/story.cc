@@ -119,6 +119,11 @@ void Story::on(const State& s, Time at, const Released& e) {
     tell(at, "free", label(e.id), node_names_[e.node]);
 }
 
+void Story::on(const State&, Time at, const Revived& e) {
+  lives_[e.row.id].ended.reset();
+  tell(at, "again", label(e.row.id), "", "requeued after its end; waits again");
+}
+
 void Story::on(const State& s, Time at, const Cancelled& e) {
   if (!e.indexes.empty()) {
     const Workload* record = find_workload(s, e.record);

@@ -54,6 +54,7 @@ class Story {
   void on(const State& s, Time at, const Ended& e);
   void on(const State& s, Time at, const Released& e);
   void on(const State& s, Time at, const Cancelled& e);
+  void on(const State& s, Time at, const Revived& e);
   void on(const State& s, Time at, const Held& e);
   void on(const State& s, Time at, const Updated& e);
   void on(const State& s, Time at, const Promised& e);

@@ -136,7 +136,10 @@ bool World::emit(const Effect& effect) {
 void World::archive_row(WorkloadId id) {
   const Workload* w = find_workload(state_, id);
   if (!w) return;
-  if (archived_.insert(id).second) archive_.push_back(*w);
+  if (archived_.insert(id).second)
+    archive_.push_back(*w);
+  else  // it was requeued after an earlier end
+    *std::ranges::find(archive_, id, &Workload::id) = *w;
   after(Duration{}, [this, id] {
     if (up_) decide({system_identity(), ArchiveHas{{id}}, {}});
   });

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "store/blob.h"
 
 namespace phalanx::store {
 
@@ -56,6 +57,10 @@ struct ArchiveFilter {
 class Archive {
  public:
   virtual ~Archive() = default;
+  // Texts that the rows name, for whoever may want to run them again: kept until then at least, and
+  // dropped some time after `now_ms` is later. Put those of a row before the row.
+  virtual Status keep(std::span<const Blob> texts, std::int64_t until_ms, std::int64_t now_ms) = 0;
+  virtual Result<std::string> text(const BlobId& id) = 0;  // NotFound: not kept (any more)
   // One durable commit, all or nothing. After an error put the same rows again.
   virtual Status put(std::span<const ArchiveRow> rows) = 0;
   virtual Result<std::vector<ArchiveRow>> query(const ArchiveFilter& filter) = 0;

@@ -55,7 +55,7 @@ TEST_F(ArchiveTest, ARowComesBackAsItWentIn) {
   ArchiveRow original = row(7, "anna", "COMPLETED", 100, 200);
   original.array_number = 5;
   original.array_index = 2;
-  original.name = std::string("emoji \xf0\x9f\x90\xb1 and a zero \0 byte", 29);
+  original.name = std::string("emoji \xf0\x9f\x90\xb1 and a zero \0 byte", 28);
   ASSERT_OK(archive_->put(std::span(&original, 1)));
   EXPECT_EQ(archive_->query({}).value(), std::vector{original});
 }
@@ -122,6 +122,7 @@ TEST_F(ArchiveTest, PrunesWhatEndedBefore) {
 TEST_F(ArchiveTest, ReadersAndAWriterWorkAtOnce) {
   std::atomic<bool> done = false;
   std::vector<std::thread> readers;
+  readers.reserve(3);
   for (int i = 0; i < 3; ++i)
     readers.emplace_back([&] {
       while (!done) {
@@ -132,6 +133,7 @@ TEST_F(ArchiveTest, ReadersAndAWriterWorkAtOnce) {
     });
   for (std::int64_t commit = 0; commit < 20; ++commit) {
     std::vector<ArchiveRow> rows;
+    rows.reserve(10);
     for (std::int64_t i = 0; i < 10; ++i)
       rows.push_back(row(commit * 10 + i, "anna", "COMPLETED", 1, 2));
     EXPECT_TRUE(archive_->put(rows).ok());
@@ -156,6 +158,17 @@ TEST_F(ArchiveTest, AJournalIsNotAnArchive) {
   const auto opened = SqliteArchive::open(directory_ / "journal");
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code, Code::Invalid);
+}
+
+TEST_F(ArchiveTest, TextsAreKeptForTheirTime) {
+  const Blob script = make_blob("#!/bin/sh\n"), environment = make_blob("A=1");
+  ASSERT_OK(archive_->keep(std::vector{script}, 100, 0));
+  ASSERT_OK(archive_->keep(std::vector{script, environment}, 300, 50));
+  EXPECT_EQ(*archive_->text(script.id), script.bytes);
+  ASSERT_OK(archive_->keep({}, 0, 200));
+  EXPECT_EQ(*archive_->text(environment.id), environment.bytes);
+  ASSERT_OK(archive_->keep({}, 0, 301));
+  EXPECT_EQ(archive_->text(script.id).error().code, Code::NotFound);
 }
 
 }  // namespace

@@ -25,6 +25,13 @@ constexpr Format kFormat{.application_id = 0x50484c41,  // "PHLA"
       CREATE INDEX work_by_end ON work (end_ms);
     )sql"};
 
+// Beside the format's tables: earlier programs do not look at it.
+constexpr const char* kTexts = R"sql(
+      CREATE TABLE IF NOT EXISTS texts (id TEXT PRIMARY KEY, until_ms INTEGER NOT NULL,
+                                        bytes BLOB NOT NULL);
+      CREATE INDEX IF NOT EXISTS texts_by_until ON texts (until_ms);
+    )sql";
+
 constexpr std::string_view kColumns =
     "key, number, array_number, array_index, user, uid, account, partition, name, state, "
     "submit_ms, start_ms, "
@@ -117,12 +124,40 @@ Result<std::unique_ptr<SqliteArchive>> SqliteArchive::open(const std::string& pa
   Connection& writer = archive->writer_.emplace(TRY(Connection::open(path, Access::ReadWrite)));
   TRY(writer.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL"));
   TRY(create_or_check_format(writer, path, kFormat));
+  TRY(writer.exec(kTexts));
+  archive->keep_ = TRY(writer.prepare("INSERT OR REPLACE INTO texts VALUES (?, ?, ?)"));
+  archive->forget_ = TRY(writer.prepare("DELETE FROM texts WHERE until_ms < ?"));
   archive->put_ =
       TRY(writer.prepare(format("INSERT OR REPLACE INTO work ({}) VALUES "
                                 "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                                 kColumns)));
   archive->reader_ = TRY(Connection::open(path, Access::ReadOnly));
   return archive;
+}
+
+Status SqliteArchive::keep(std::span<const Blob> texts, std::int64_t until_ms,
+                           std::int64_t now_ms) {
+  const std::lock_guard lock(writing_);
+  Transaction transaction = TRY(Transaction::begin(*writer_));
+  forget_.bind(1, now_ms);
+  TRY(forget_.run());
+  for (const Blob& text : texts) {
+    keep_.bind_text(1, text.id);
+    keep_.bind(2, until_ms);
+    keep_.bind_blob(3, text.bytes);
+    TRY(keep_.run());
+  }
+  return transaction.commit();
+}
+
+Result<std::string> SqliteArchive::text(const BlobId& id) {
+  const std::lock_guard lock(reading_);
+  Statement find = TRY(reader_->prepare("SELECT bytes FROM texts WHERE id = ?"));
+  find.bind_text(1, id);
+  if (!TRY(find.step())) return not_found(format("the archive has no text {}", id));
+  std::string bytes(find.bytes(0));
+  if (sha256_hex(bytes) != id) return internal(format("text {} of the archive is damaged", id));
+  return bytes;
 }
 
 Status SqliteArchive::put(std::span<const ArchiveRow> rows) {

@@ -18,6 +18,8 @@ class SqliteArchive final : public Archive {
   // Opens or creates. Invalid if the file is something else or newer than this program.
   static Result<std::unique_ptr<SqliteArchive>> open(const std::string& path);
 
+  Status keep(std::span<const Blob> texts, std::int64_t until_ms, std::int64_t now_ms) override;
+  Result<std::string> text(const BlobId& id) override;
   Status put(std::span<const ArchiveRow> rows) override;
   Result<std::vector<ArchiveRow>> query(const ArchiveFilter& filter) override;
   Result<std::uint64_t> count() override;
@@ -33,7 +35,7 @@ class SqliteArchive final : public Archive {
   std::string path_;
   std::mutex writing_;  // guards writer_ and its statement
   std::optional<Connection> writer_;
-  Statement put_;
+  Statement put_, keep_, forget_;
   std::mutex reading_;  // guards reader_
   std::optional<Connection> reader_;
 };

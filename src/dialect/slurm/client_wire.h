@@ -34,13 +34,15 @@ struct SubmitRequest {
   std::uint32_t umask = 022;
   std::map<std::string, std::int64_t> limits;  // soft: "nofile": 1024; -1: unlimited
   std::string host;
+  std::string line;    // the command as typed, for the account
+  bool stays = false;  // the client of an allocation: it waits with `stays` until it is over
   std::vector<std::string> warnings;  // what the client saw, to be kept with the job
   std::string key;                    // idempotency: a repeated request is the same job
   bool operator==(const SubmitRequest&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(SubmitRequest, (),
                       (tool, tokens, zone, script, script_name, arguments, environment, work_dir,
-                       umask, limits, host, warnings, key))
+                       umask, limits, host, line, stays, warnings, key))
 
 struct SubmitReply {
   std::uint32_t job = 0;
@@ -56,10 +58,11 @@ BOOST_DESCRIBE_STRUCT(SubmitReply, (), (job, warnings, would_start, sequence))
 struct WaitRequest {
   std::uint32_t job = 0;
   bool start = false;
+  bool stays = false;          // the allocation lasts no longer than this waiting (and a while)
   std::uint64_t sequence = 0;  // of the submission
   bool operator==(const WaitRequest&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(WaitRequest, (), (job, start, sequence))
+BOOST_DESCRIBE_STRUCT(WaitRequest, (), (job, start, stays, sequence))
 
 enum class JobPhase { Pending, Starting, Running, Ended, Unknown };
 BOOST_DESCRIBE_ENUM(JobPhase, Pending, Starting, Running, Ended, Unknown)

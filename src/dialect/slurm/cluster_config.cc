@@ -126,6 +126,7 @@ phalanx::Timers timers_of(const Timers& conf) {
       conf.slurmd_timeout == Duration::zero() ? kPracticallyNever : conf.slurmd_timeout;
   timers.suspect_after = std::min(timers.suspect_after, timers.node_timeout);
   timers.over_time_limit = conf.over_time_limit;
+  timers.client_timeout = conf.inactive_limit == kForever ? Duration::zero() : conf.inactive_limit;
   return timers;
 }
 

@@ -158,7 +158,7 @@ struct Timers {
   Duration min_job_age = seconds(300);     // zero: finished jobs are never forgotten
   Duration slurmd_timeout = seconds(300);  // zero: a silent node is never down
   Duration slurmctld_timeout = seconds(120);
-  Duration inactive_limit{0};  // zero: none
+  Duration inactive_limit = seconds(60);  // zero: none (Slurm's default)
   Duration over_time_limit{0};
   Duration batch_start_timeout = seconds(10);
   Duration unkillable_step_timeout = seconds(60);

@@ -115,7 +115,6 @@ constexpr Nothing kNothing[] = {
     {ConfSection::Global, "DefCpuPerGPU", "0"},
     {ConfSection::Global, "FairShareDampeningFactor", "1"},
     {ConfSection::Global, "HealthCheckInterval", "0"},
-    {ConfSection::Global, "InactiveLimit", "0"},
     {ConfSection::Global, "JobContainerType", "job_container/none"},
     {ConfSection::Global, "MCSPlugin", "mcs/none"},
     {ConfSection::Global, "MaxMemPerCPU", "0 UNLIMITED"},

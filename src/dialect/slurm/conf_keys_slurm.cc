@@ -113,7 +113,7 @@ constexpr ConfKey kGlobal[] = {
     {"HealthCheckTimeout", Seconds, NotYet, "", "26.11"},
     {"HeartbeatInterval", Seconds, Removed, "", "", "13.12"},
     {"HttpParserType", Text, Kept, kBuiltIn, "25.11"},
-    {"InactiveLimit", Seconds, NotYet},
+    {"InactiveLimit", Seconds, Acted},
     {"InteractiveStepOptions", Text, NotYet},
     {"JobAcctFrequency", Text, Removed, "JobAcctGatherFrequency replaces it", "", "13.12"},
     {"JobAcctGatherFrequency", Text, Kept, kMeasured},

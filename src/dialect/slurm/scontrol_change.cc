@@ -12,7 +12,7 @@ bool is(std::string_view word, std::string_view whole, std::size_t least) {
   return word.size() >= least && istarts_with(whole, word);
 }
 
-Said refused(std::string message) { return {"", message + "\n", 1}; }
+Said refused(const std::string& message) { return {"", message + "\n", 1}; }
 
 // "why for job 5", as Slurm words it.
 Said report(const Said& so_far, const std::vector<std::string>& subjects,
@@ -79,6 +79,40 @@ Answer each_job(const View& view, std::span<const std::string> words, const Make
   Changes changes;
   for (auto& [subject, target] : targets(view, words, changes.answer.said))
     changes.add(subject, make(target));
+  if (changes.answer.said.code != 0) return {changes.answer.said, {}, {}};
+  return changes.done();
+}
+
+// Of what the target names, that which has left State: each with its own name, so that they are
+// decided one by one.
+std::vector<Requeue> gone_of(const View& view, const Target& target, bool hold) {
+  std::vector<Requeue> out;
+  PastFilter wanted;
+  wanted.numbers = {target.number};
+  wanted.from = view.now - view.state.config.timers.min_job_age;
+  for (Workload& w : view.past(wanted)) {
+    const bool named = target.indexes.empty() ||
+                       std::ranges::find(target.indexes, w.array_index) != target.indexes.end();
+    const bool of_array = w.array_number == target.number;
+    if (view.state.workloads.contains(w.id) || !named) continue;
+    if (!of_array && !target.indexes.empty()) continue;
+    Target one;
+    one.number = target.number;
+    if (of_array) one.indexes = {w.array_index};
+    out.push_back({one, hold, std::make_shared<const Workload>(std::move(w))});
+  }
+  return out;
+}
+
+Answer requeue(const View& view, std::span<const std::string> words, bool hold) {
+  Changes changes;
+  for (auto& [subject, target] : targets(view, words, changes.answer.said)) {
+    std::vector<Requeue> gone = gone_of(view, target, hold);
+    const bool all_gone = target.indexes.empty() ? !view.state.by_number.contains(target.number)
+                                                 : gone.size() == target.indexes.size();
+    if (gone.empty() || !all_gone) changes.add(subject, Requeue{target, hold, nullptr});
+    for (Requeue& one : gone) changes.add(subject, std::move(one));
+  }
   if (changes.answer.said.code != 0) return {changes.answer.said, {}, {}};
   return changes.done();
 }
@@ -154,7 +188,7 @@ Result<Update> job_update(const View& view, const std::string& job,
     } else if (is(a.key, "nice", 4)) {
       const auto n = a.value.empty() ? std::optional<std::int64_t>(100) : parse_int(a.value);
       if (!n) return invalid("Nice is a whole number");
-      update.nice = *n;
+      update.nice = n;
     } else {
       return unsupported(a);
     }
@@ -231,11 +265,9 @@ Answer change(const View& view, const std::vector<std::string>& words) {
   if (verb.size() > 7 && is(verb, "requeuehold", 8)) {
     // "State=SpecialExit" may come before the jobs; it only marks them.
     const bool mark = !rest.empty() && istarts_with(rest[0], "state=");
-    return each_job(view, mark ? rest.subspan(1) : rest,
-                    [](const Target& t) { return Requeue{t, true}; });
+    return requeue(view, mark ? rest.subspan(1) : rest, true);
   }
-  if (is(verb, "requeue", 3))
-    return each_job(view, rest, [](const Target& t) { return Requeue{t, false}; });
+  if (is(verb, "requeue", 3)) return requeue(view, rest, false);
   if (is(verb, "update", 3)) return update(view, rest);
   for (const std::string_view later :
        {"suspend", "resume", "create", "delete", "reboot", "top", "write", "shutdown", "notify"})

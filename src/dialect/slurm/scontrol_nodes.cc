@@ -170,6 +170,7 @@ Said show_config(const Show& show) {
   std::map<std::string, std::string> lines;
   for (const auto& [key, value] : config.shown) lines[key] = value;
   lines["ClusterName"] = config.name;
+  lines["InactiveLimit"] = in_seconds(config.timers.client_timeout);
   lines["KillWait"] = in_seconds(config.timers.kill_wait);
   lines["MinJobAge"] = in_seconds(config.timers.min_job_age);
   lines["SlurmdTimeout"] = in_seconds(config.timers.node_timeout);

@@ -194,6 +194,7 @@ void describe(const SubmitContext& c, const JobOptions& o, WorkloadSpec& spec) {
   spec.mail_user = o.mail_user;
   spec.asked = asked(o);
   spec.begin = o.begin.value_or(Time{});
+  spec.client_stays = r.tool != Tool::Sbatch && r.stays;
   spec.requeue = r.tool == Tool::Sbatch && o.requeue.value_or(c.config.requeue_by_default);
   spec.cpus_per_task = o.cpus_per_task.value_or(0);
   spec.tasks_per_node = o.ntasks_per_node.value_or(0);
