@@ -8,6 +8,8 @@
 namespace phalanx::cluster {
 namespace {
 
+constexpr std::string_view kEmulatedFeature = "emulated";
+
 bool same_device(const Device& a, const Device& b) {
   if (!a.uuid.empty() || !b.uuid.empty()) return a.uuid == b.uuid;
   return a.minor == b.minor && iequals(a.type, b.type);
@@ -53,6 +55,15 @@ std::vector<Device> bounded(const std::vector<Device>& configured,
   return out;
 }
 
+// What is there in name only can be told from the real thing, and asked for or avoided: GPUs of a
+// type that the configuration names look real otherwise.
+void mark_emulated(NodeSpec& spec) {
+  const bool some = spec.emulated || std::any_of(spec.devices.begin(), spec.devices.end(),
+                                                 [](const Device& d) { return d.emulated; });
+  const auto it = std::find(spec.features.begin(), spec.features.end(), kEmulatedFeature);
+  if (some && it == spec.features.end()) spec.features.emplace_back(kEmulatedFeature);
+}
+
 }  // namespace
 
 NodeSpec merged(const NodeSpec* configured, const NodeSpec& reported) {
@@ -61,6 +72,7 @@ NodeSpec merged(const NodeSpec* configured, const NodeSpec& reported) {
   spec.cpus = std::clamp<std::int64_t>(reported.cpus, 0, kMostCpus);
   spec.memory = std::max<std::int64_t>(reported.memory, 0);
   if (spec.devices.size() > place::kMaxDevices) spec.devices.resize(place::kMaxDevices);
+  mark_emulated(spec);
   if (!configured) return spec;
   const NodeSpec& c = *configured;
   spec.cpus = std::min(c.cpus, spec.cpus);
@@ -68,6 +80,7 @@ NodeSpec merged(const NodeSpec* configured, const NodeSpec& reported) {
   spec.devices = bounded(c.devices, spec.devices);
   spec.weight = c.weight;
   if (!c.features.empty()) spec.features = c.features;
+  mark_emulated(spec);
   if (spec.address.empty()) spec.address = c.address;
   if (spec.agent_url.empty()) spec.agent_url = c.agent_url;
   return spec;

@@ -12,6 +12,9 @@
 
 namespace phalanx::slurm {
 
+// What squeue and sacct say as SystemComment where GPUs are there in name only.
+inline constexpr const char* kEmulatedGpus = "emulated GPUs";
+
 // "4711", "4711_3", "4711_[1-3,7]", "4711.0", "4711_3.batch".
 struct JobName {
   JobNumber number = 0;
@@ -73,9 +76,11 @@ class JobRow {
   [[nodiscard]] std::string nodes() const;       // a host list; empty: nowhere yet
   [[nodiscard]] std::string first_node() const;  // empty: nowhere yet
   [[nodiscard]] std::int64_t node_count() const;
+  [[nodiscard]] std::int64_t tasks() const;
   [[nodiscard]] std::int64_t cpus() const;
   [[nodiscard]] std::int64_t memory_mb() const;
   [[nodiscard]] std::int64_t gpus() const;
+  [[nodiscard]] bool emulated() const;  // it holds or held GPUs that are there in name only
   [[nodiscard]] std::string tres_asked() const;     // "cpu=4,mem=4000M,node=1,billing=4,gres/gpu=2"
   [[nodiscard]] std::string tres_held() const;      // empty: none yet
   [[nodiscard]] std::string tres_per_node() const;  // "gres:gpu:h100:2"; empty: none

@@ -148,12 +148,14 @@ std::int64_t JobRow::node_count() const {
   return held > 0 ? static_cast<std::int64_t>(held) : asked_nodes(group());
 }
 
+std::int64_t JobRow::tasks() const { return tasks_of(group(), node_count()); }
+
 std::int64_t JobRow::cpus() const {
   Quantity sum;
   const std::vector<Share> list = shares();
   for (const Share& share : list) sum += share.share->cpus;
   if (list.empty())
-    sum = group().per_task.cpus * group().tasks + group().per_node.cpus * asked_nodes(group());
+    sum = group().per_task.cpus * tasks() + group().per_node.cpus * asked_nodes(group());
   return std::max<std::int64_t>(sum.ceil(), 1);
 }
 
@@ -162,7 +164,7 @@ std::int64_t JobRow::memory_mb() const {
   const std::vector<Share> list = shares();
   for (const Share& share : list) sum += share.share->memory;
   if (list.empty())
-    sum = group().per_task.memory * group().tasks + group().per_node.memory * asked_nodes(group());
+    sum = group().per_task.memory * tasks() + group().per_node.memory * asked_nodes(group());
   return to_mbytes(sum);
 }
 
@@ -178,11 +180,12 @@ std::string JobRow::tres_asked() const {
   const TaskGroup& g = group();
   const std::int64_t nodes = asked_nodes(g);
   GpuCounts gpus;
-  count(gpus, g.per_task.gpus, g.tasks);
+  const std::int64_t tasks = tasks_of(g, nodes);
+  count(gpus, g.per_task.gpus, tasks);
   count(gpus, g.per_node.gpus, nodes);
   count(gpus, g.gpus_in_all, 1);
-  const std::int64_t cpus = (g.per_task.cpus * g.tasks + g.per_node.cpus * nodes).ceil();
-  const std::int64_t memory = g.per_task.memory * g.tasks + g.per_node.memory * nodes;
+  const std::int64_t cpus = (g.per_task.cpus * tasks + g.per_node.cpus * nodes).ceil();
+  const std::int64_t memory = g.per_task.memory * tasks + g.per_node.memory * nodes;
   return tres_text(std::max<std::int64_t>(cpus, 1), to_mbytes(memory), nodes, gpus);
 }
 
@@ -196,6 +199,16 @@ std::string JobRow::tres_held() const {
       ++gpus[node && index < node->spec.devices.size() ? node->spec.devices[index].type : ""];
   }
   return tres_text(cpus(), memory_mb(), node_count(), gpus);
+}
+
+bool JobRow::emulated() const {
+  for (const Share& share : shares()) {
+    const Node* node = find_node(view_->state, share.share->node);
+    for (const DeviceIndex index : share.share->gpus)
+      if (node && index < node->spec.devices.size() && node->spec.devices[index].emulated)
+        return true;
+  }
+  return false;
 }
 
 std::string JobRow::tres_per_node() const { return gres_text(group().per_node.gpus); }

@@ -93,7 +93,7 @@ std::string NodeRow::compact() const {
                                                                       {"completing", "comp"},
                                                                       {"allocated", "alloc"},
                                                                       {"mixed", "mix"}};
-  const std::string long_name = state();
+  std::string long_name = state();
   for (const auto& [name, compact] : kShort)
     if (long_name.starts_with(name)) return std::string(compact) + long_name.substr(name.size());
   return long_name;
@@ -187,6 +187,11 @@ std::string NodeRow::load() const {
 std::string NodeRow::free_mb() const {
   const Heartbeat* v = vitals();
   return v ? format("{}", v->free_memory >> 20) : "N/A";
+}
+
+bool NodeRow::emulated() const {
+  return node_->spec.emulated || std::any_of(node_->spec.devices.begin(), node_->spec.devices.end(),
+                                             [](const Device& device) { return device.emulated; });
 }
 
 std::string NodeRow::features() const { return join(node_->spec.features, ","); }

@@ -29,6 +29,7 @@ class NodeRow {
   [[nodiscard]] std::int64_t gpus_taken() const;
   [[nodiscard]] std::string gres() const;       // "gpu:h100:8"; empty: none
   [[nodiscard]] std::string gres_used() const;  // "gpu:h100:2(IDX:0-1)"
+  [[nodiscard]] bool emulated() const;          // it or its GPUs are there in name only
   [[nodiscard]] std::string features() const;   // empty: none
   [[nodiscard]] std::string load() const;       // of a minute, "1.87"; "N/A" while it is silent
   [[nodiscard]] std::string free_mb() const;    // memory that could be used now; "N/A"

@@ -133,6 +133,18 @@ Status dependency(Setting& s) {
 Status begin(Setting& s) {
   return take(parse_moment(s.value, s.context.now, s.context.zone), s.options.begin, "begin");
 }
+// "help" alone is for the client, which answers it.
+Status hint(Setting& s) {
+  constexpr std::string_view kHints[] = {"compute_bound", "memory_bound", "multithread",
+                                         "nomultithread"};
+  const bool help = iequals(s.value, "help");
+  for (const std::string_view word : split(s.value, ','))
+    if (!help && std::ranges::none_of(kHints, [&](auto known) { return iequals(word, known); }))
+      return invalid(
+          format("unrecognized --hint argument \"{}\", see --hint=help", quoted(s.value)));
+  s.options.hint = to_lower(s.value);
+  return {};
+}
 Status signal(Setting& s) { return take(parse_signal(s.value), s.options.signal, "signal"); }
 
 Status kill_on_invalid_dependency(Setting& s) {

@@ -213,7 +213,7 @@ constexpr OptionSpec kTable[] = {
            "Tune how GPUs and cores go together.", kPlacer),
     acted("help", 'h', kAll, None, "", set::flag<&O::help>, "", "Show this text."),
     kHetGroup,
-    kept("hint", 0, kAll, Required, "type", set::text<&O::hint>, "=SBATCH_HINT,=SALLOC_HINT",
+    kept("hint", 0, kAll, Required, "type", set::hint, "=SBATCH_HINT,=SALLOC_HINT",
          "Say what bounds the program, as in nomultithread."),
     acted("hold", 'H', kAll, None, "", set::flag<&O::hold>, "", "Submit the job held."),
     kept("ignore-pbs", 0, kB, None, "", nullptr, "IGNORE_PBS",

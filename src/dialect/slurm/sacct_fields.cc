@@ -137,7 +137,11 @@ std::string restarts(Row r, Style) {
 std::string start(Row r, Style s) { return s.moments.print(r.start(), "Unknown"); }
 std::string state(Row r, Style) { return r.state(); }
 std::string submit(Row r, Style s) { return s.moments.print(r.job->submitted(), "Unknown"); }
-std::string submit_line(Row r, Style) { return printable(r.job->spec().command); }
+std::string submit_line(Row r, Style) {
+  const WorkloadSpec& spec = r.job->spec();
+  return printable(spec.submit_line.empty() ? spec.command : spec.submit_line);
+}
+std::string system_comment(Row r, Style) { return r.job->emulated() ? kEmulatedGpus : ""; }
 // --- what was really used
 std::string user_cpu(Row r, Style) { return cpu_text(r.measured().sum.user_ms); }
 std::string system_cpu(Row r, Style) { return cpu_text(r.measured().sum.system_ms); }
@@ -278,7 +282,7 @@ constexpr AccountField kFields[] = {
     {"Submit", 19, false, submit},
     {"SubmitLine", 20, kOfJobs, submit_line},
     {"Suspended", 10, false, no_time},
-    {"SystemComment", 14},
+    {"SystemComment", 14, kOfJobs, system_comment},
     {"SystemCPU", 10, false, system_cpu},
     {"Timelimit", 10, kOfJobs, time_limit},
     {"TimelimitRaw", 12, kOfJobs, time_limit_raw},
@@ -357,8 +361,8 @@ std::string AccountRow::state() const {
     return requeued ? "REQUEUED" : state_of(attempt->end.cause);
   }
   if (!step) {
-    const std::string base = job->base();
-    if (base == "CANCELLED" && job->over())
+    std::string base = job->base();
+    if (base == "CANCELLED" && job->over() && job->workload()->end.by != End().by)
       return format("CANCELLED by {}", job->workload()->end.by);
     return base;
   }

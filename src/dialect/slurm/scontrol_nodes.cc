@@ -46,7 +46,7 @@ std::string node_text(const Show& show, const Node& node) {
     if (row.memory_taken_mb() > 0) out += ",mem=" + print_mbytes(row.memory_taken_mb());
     if (row.gpus_taken() > 0) out += format(",gres/gpu={}", row.gpus_taken());
   }
-  if (spec.emulated) out += "\n   Emulated=yes";
+  if (row.emulated()) out += "\n   Emulated=yes";
   if (!row.reason().empty())
     out += format("\n   Reason={} [{}@{}]", row.reason(), node.reason_by,
                   show.moments.print(node.reason_at, "Unknown"));

@@ -84,9 +84,10 @@ std::string places(const Show& show, const JobRow& r) {
                                 ? format("{}-{}", r.node_count(), group.nodes_max)
                                 : std::to_string(r.node_count());
   out += format("\n   NumNodes={} NumCPUs={} NumTasks={} CPUs/Task={} ReqB:S:C:T=0:0:*:*", count,
-                r.cpus(), group.tasks, std::max<std::int64_t>(spec.cpus_per_task, 1));
+                r.cpus(), r.tasks(), std::max<std::int64_t>(spec.cpus_per_task, 1));
   out += "\n   ReqTRES=" + r.tres_asked();
   out += "\n   AllocTRES=" + or_null(r.tres_held());
+  if (r.emulated()) out += "\n   Emulated=yes";
   out += format("\n   Socks/Node=* NtasksPerN:B:S:C={}:0:*:* CoreSpec=*", spec.tasks_per_node);
   if (show.details) out += held(show, r);
   out += format("\n   MinCPUsNode={} {}={} MinTmpDiskNode=0",

@@ -10,9 +10,9 @@ namespace {
 using Row = const JobRow&;
 using When = const Moments&;
 
-template <char... kText>
+template <char... Letters>
 std::string always(Row, When) {
-  return {kText...};
+  return {Letters...};
 }
 std::string null(Row, When) { return "(null)"; }
 std::string none(Row, When) { return "N/A"; }
@@ -39,7 +39,10 @@ std::string min_cpus(Row r, When) {
 }
 std::string cpus(Row r, When) { return std::to_string(r.cpus()); }
 std::string nodes(Row r, When) { return std::to_string(r.node_count()); }
-std::string tasks(Row r, When) { return std::to_string(r.group().tasks); }
+std::string system_comment(Row r, When) {
+  return text_or(r.emulated() ? kEmulatedGpus : "", "(null)");
+}
+std::string tasks(Row r, When) { return std::to_string(r.tasks()); }
 std::string end(Row r, When when) { return when.print(r.end(), "N/A"); }
 std::string start(Row r, When when) {
   return when.print(r.pending() ? r.expected_start() : r.start(), "N/A");
@@ -224,7 +227,7 @@ constexpr QueueField kFields[] = {
     {0, "stderr", "STDERR", std_err},
     {0, "stdin", "STDIN", std_in},
     {0, "stdout", "STDOUT", std_out},
-    {0, "systemcomment", "SYSTEM_COMMENT", null},
+    {0, "systemcomment", "SYSTEM_COMMENT", system_comment},
     {0, "tresalloc", "TRES_ALLOC", tres},
     {0, "tresbind", "TRES_BIND", none},
     {0, "tresfreq", "TRES_FREQ", none},

@@ -90,13 +90,11 @@ class Picture {
               [](const Node* a, const Node* b) { return host_before(a->spec.name, b->spec.name); });
     for (const Node* node : list) {
       const NodeRow row(view_, *node);
-      const bool emulated = std::any_of(node->spec.devices.begin(), node->spec.devices.end(),
-                                        [](const Device& d) { return d.emulated; });
       const std::string type = row.gres();
-      out_ +=
-          format("{}  {} {}  cpu {}/{}  {}{}{}\n", pad_right(node->spec.name, width),
-                 pad_right(row.state(), 10), cells(row), row.cpus_taken(), row.cpus(), type,
-                 emulated ? " (emulated)" : "", row.reason().empty() ? "" : "  " + row.reason());
+      out_ += format("{}  {} {}  cpu {}/{}  {}{}{}\n", pad_right(node->spec.name, width),
+                     pad_right(row.state(), 10), cells(row), row.cpus_taken(), row.cpus(), type,
+                     row.emulated() ? " (emulated)" : "",
+                     row.reason().empty() ? "" : "  " + row.reason());
     }
   }
 

@@ -13,6 +13,16 @@ std::string base_name(const std::string& path) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
+constexpr std::size_t kLongestLine = 4096;
+
+// Without half a letter at its end.
+std::string cut(std::string text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
 std::string absolute(const std::string& base, const std::string& path) {
   if (path.empty() || path == ".") return base;
   if (path.front() == '/') return path;
@@ -194,6 +204,7 @@ void describe(const SubmitContext& c, const JobOptions& o, WorkloadSpec& spec) {
   spec.mail_user = o.mail_user;
   spec.asked = asked(o);
   spec.begin = o.begin.value_or(Time{});
+  spec.submit_line = cut(r.line, kLongestLine);
   spec.client_stays = r.tool != Tool::Sbatch && r.stays;
   spec.requeue = r.tool == Tool::Sbatch && o.requeue.value_or(c.config.requeue_by_default);
   spec.cpus_per_task = o.cpus_per_task.value_or(0);

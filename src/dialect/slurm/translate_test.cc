@@ -156,6 +156,21 @@ TEST(Translate, APartitionsDefaultsForNodesAndGpus) {
   EXPECT_EQ(shape("--gpus-per-node=4 --mem=1G"), "2 on 2-0 node gpus 4 node mem 1024");
 }
 
+TEST(Translate, TheCommandIsKeptAsTypedUnlessItIsVeryLong) {
+  SubmitRequest request = request_of("");
+  request.line = "sbatch -N1 '--wrap=sleep 10'";
+  EXPECT_EQ(submit(request)->spec.submit_line, request.line);
+  request.line = std::string(4095, 'x') + "ä" + "yyy";
+  EXPECT_EQ(submit(request)->spec.submit_line, std::string(4095, 'x') + "…");
+}
+
+TEST(Translate, AHintIsOneThatSlurmKnows) {
+  EXPECT_EQ(submit(request_of("--hint=nomultithread"))->spec.asked.at("hint"), "nomultithread");
+  EXPECT_TRUE(submit(request_of("--hint=COMPUTE_BOUND,multithread")).ok());
+  for (const char* wrong : {"--hint=foo", "--hint=compute", "--hint=", "--hint=multithread,"})
+    EXPECT_FALSE(submit(request_of(wrong)).ok()) << wrong;
+}
+
 TEST(Translate, ConstraintsBecomeAlternatives) {
   const auto alternatives = [](const std::string& text) {
     return submit(request_of("-C " + text))->spec.groups.front().constraint;
