@@ -18,7 +18,7 @@ World::World(std::map<std::string, Program> programs, std::optional<std::uint64_
 }
 World::~World() = default;
 
-void World::problem(std::string what) {
+void World::problem(const std::string& what) {
   if (problems_.size() < kMostProblems)
     problems_.push_back(format("{}: {}", to_string(now_ - kStart), what));
 }
@@ -310,7 +310,7 @@ void World::send(const std::string& name, const Order& order) {
 
 // One message on a connection: late, perhaps repeated, never overtaking; lost if the connection
 // breaks before it arrives.
-void World::travel(const std::string& name, bool up, std::function<void()> arrive) {
+void World::travel(const std::string& name, bool up, const std::function<void()>& arrive) {
   Link& l = link(name);
   Time& last = up ? l.last_up : l.last_down;
   last = std::max(last, now_ + l.delay + (chaos_ ? chaos_->delay() : Duration{}));

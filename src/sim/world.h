@@ -71,7 +71,7 @@ class World {
   [[nodiscard]] int restarts() const { return restarts_; }
   // What must never happen and did.
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
-  void problem(std::string what);
+  void problem(const std::string& what);
   // Folds the journal and compares it with State.
   void check_replay();
 
@@ -104,7 +104,7 @@ class World {
   void hello(const std::string& name, const NodeReport& report);
   void heard(const std::string& name, const Report& report);
   void send(const std::string& name, const Order& order);
-  void travel(const std::string& name, bool up, std::function<void()> arrive);
+  void travel(const std::string& name, bool up, const std::function<void()>& arrive);
   void watch_silence(const std::string& name);
   void silent(const std::string& name, std::uint64_t token);
   Link& link(const std::string& name) { return links_.at(name); }
