@@ -10,6 +10,7 @@ namespace {
 // change itself; single indexes become workloads of their own first.
 std::vector<WorkloadId> rows(Draft& d, const Selection& s) {
   std::vector<WorkloadId> ids;
+  ids.reserve(s.workloads.size());
   for (const Workload* w : s.workloads) ids.push_back(w->id);
   if (!s.array || s.indexes.empty()) return ids;
   if (s.whole_array) {
@@ -26,19 +27,23 @@ bool admin_hold(const Selection& s) {
   return s.array && !s.indexes.empty() && s.array->held_by_admin;
 }
 
+// An operator's hold on another's work is one that its owner cannot end.
+bool by_admin(const Draft& d, const Selection& s, bool hold) {
+  if (!is_operator(d.state.config, d.who)) return false;
+  const WorkloadSpec& spec = s.array ? *s.array->spec : *s.workloads.front()->spec;
+  return !hold || d.who.uid != spec.owner.uid;
+}
+
 Status hold(Draft& d, const Hold& input) {
   Selection s = TRY(select(d, input.target));
   std::erase_if(s.workloads, [](const Workload* w) { return w->phase != Phase::pending; });
   if (s.workloads.empty() && s.indexes.empty())
     return conflict("Job is no longer pending execution");
-  const bool op = is_operator(d.state.config, d.who);
-  const WorkloadSpec& spec = s.array ? *s.array->spec : *s.workloads.front()->spec;
-  const bool own = d.who.uid == spec.owner.uid;
-  if (!input.hold && !op && admin_hold(s))
+  if (!input.hold && !is_operator(d.state.config, d.who) && admin_hold(s))
     return denied(
         "Access/permission denied: an administrator holds this job; only operators may release it");
-  const bool by_admin = input.hold ? op && !own : op;
-  for (const WorkloadId id : rows(d, s)) d.say(Held{id, input.hold, by_admin, ""});
+  const bool admin = by_admin(d, s, input.hold);
+  for (const WorkloadId id : rows(d, s)) d.say(Held{id, input.hold, admin, ""});
   return {};
 }
 
@@ -66,8 +71,15 @@ Status update(Draft& d, const Update& input) {
   for (const Workload* w : s.workloads) TRY(may_update(d, input, w));
   if (!s.indexes.empty()) TRY(may_update(d, input, nullptr));
   if (!input.limit && !input.priority && !input.nice) return {};
-  for (const WorkloadId id : rows(d, s))
-    d.say(Updated{id, input.limit, input.priority, input.nice});
+  // As in Slurm, priority 0 is a hold of what waits, and any other ends a hold.
+  const bool hold = input.priority == 0;
+  const bool admin = by_admin(d, s, hold);
+  for (const WorkloadId id : rows(d, s)) {
+    const Workload* w = find_workload(d.state, id);
+    if (input.priority && (!w || w->phase == Phase::pending)) d.say(Held{id, hold, admin, ""});
+    if (!hold || input.limit || input.nice)
+      d.say(Updated{id, input.limit, hold ? std::nullopt : input.priority, input.nice});
+  }
   return {};
 }
 

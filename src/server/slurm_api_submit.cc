@@ -1,5 +1,6 @@
 // sbatch, and what salloc and srun ask for before anything runs: words to a Submit, in one commit
 // with the script and the environment.
+#include <algorithm>
 #include <map>
 
 #include "base/text.h"
@@ -23,6 +24,8 @@ struct Draft {
   slurm::JobOptions options;
   std::string content;  // a digest of the request
   Gone gone;
+  std::vector<std::string> partitions;  // of several that were named: those not yet tried
+  std::optional<Error> refused;         // what the first of them said
   Answer answer;
   Mode mode = Mode::submit;
 };
@@ -83,11 +86,52 @@ std::string start_sentence(const State& state, const slurm::Submission& s, Time 
                 slurm::fold_hosts(names), spec.partition);
 }
 
+slurm::SubmitContext context_of(Door& door, const Draft& draft) {
+  const State& state = door.core.state();
+  slurm::SubmitContext context{state.config, draft.who, draft.request, {}, {}, {}, {}};
+  context.find_job = [&](JobNumber number, std::optional<std::uint32_t> index) {
+    return known_job(state, draft, number, index);
+  };
+  return context;
+}
+
+// Of several partitions: where it would start first, and of equals in the order given.
+std::vector<std::string> preferred(Door& door, const Draft& draft) {
+  std::vector<std::pair<Time, std::string>> by_start;
+  slurm::SubmitContext context = context_of(door, draft);
+  for (const std::string_view name : split(draft.options.partition, ',')) {
+    context.partition = name;
+    Time start = kNever;
+    if (const auto made = slurm::translate(context, draft.options); made.ok())
+      if (const auto asked = plan::would_start(door.core.state(), door.core.now(), made->spec);
+          asked.ok())
+        start = asked->start;
+    by_start.emplace_back(start, name);
+  }
+  std::ranges::stable_sort(by_start, {}, &std::pair<Time, std::string>::first);
+  std::vector<std::string> names;
+  names.reserve(by_start.size());
+  for (auto& [start, name] : by_start) names.push_back(std::move(name));
+  return names;
+}
+
+void submit(Door& door, const DraftPtr& draft);
+
+// Refused in one of several partitions: the next may take it. Where none does, the first speaks.
+void refused(Door& door, const DraftPtr& draft, const Error& error) {
+  if (!draft->refused) draft->refused = error;
+  if (draft->partitions.empty()) return refuse(draft->answer, *draft->refused);
+  submit(door, draft);
+}
+
 // Translates and hands it to the core.
 void submit(Door& door, const DraftPtr& draft) {
-  const State& state = door.core.state();
   std::vector<store::Blob> blobs;
-  slurm::SubmitContext context{state.config, draft->who, draft->request, {}, {}, {}};
+  slurm::SubmitContext context = context_of(door, *draft);
+  if (!draft->partitions.empty()) {
+    context.partition = draft->partitions.front();
+    draft->partitions.erase(draft->partitions.begin());
+  }
   if (draft->request.tool == slurm::Tool::Sbatch) {
     const auto environment = slurm::submitted_environment(
         draft->request.environment, draft->options.export_env.value_or(slurm::ExportSpec{}));
@@ -96,17 +140,15 @@ void submit(Door& door, const DraftPtr& draft) {
     context.script_blob = blobs[0].id;
     context.environment_blob = blobs[1].id;
   }
-  context.find_job = [&](JobNumber number, std::optional<std::uint32_t> index) {
-    return known_job(state, *draft, number, index);
-  };
   auto submission = slurm::translate(context, draft->options);
-  if (!submission.ok()) return refuse(draft->answer, submission.error());
+  if (!submission.ok()) return refused(door, draft, submission.error());
   slurm::SubmitReply said;
   said.warnings = submission->spec.warnings;
   Submit input;
   input.test_only = draft->mode == Mode::test;
   if (input.test_only)
-    said.would_start = start_sentence(state, *submission, door.core.now(), draft->request.zone);
+    said.would_start =
+        start_sentence(door.core.state(), *submission, door.core.now(), draft->request.zone);
   input.spec = std::make_shared<const WorkloadSpec>(std::move(submission->spec));
   input.array = std::move(submission->array);
   input.hold = submission->hold;
@@ -116,13 +158,19 @@ void submit(Door& door, const DraftPtr& draft) {
   door.core.put(
       draft->who, std::move(input),
       [&door, draft, said](const Reply& reply, std::uint64_t sequence) mutable {
-        if (reply.error) return refuse(draft->answer, *reply.error);
+        if (reply.error) return refused(door, draft, *reply.error);
         door.clients.expect(reply.id);
         said.job = reply.number;
         said.sequence = sequence;
         reply_with(draft->answer, said, sequence);
       },
       std::move(blobs));
+}
+
+void begin(Door& door, const DraftPtr& draft) {
+  if (draft->options.partition.find(',') != std::string::npos)
+    draft->partitions = preferred(door, *draft);
+  submit(door, draft);
 }
 
 // Dependencies on jobs that have left State: the archive says how they ended. Reader's thread.
@@ -146,7 +194,8 @@ Gone ask_archive(store::Archive& archive, const std::vector<std::int64_t>& numbe
   return out;
 }
 
-void start(Door& door, const Identity& who, net::Request request, const Answer& answer, Mode mode) {
+void start(Door& door, const Identity& who, const net::Request& request, const Answer& answer,
+           Mode mode) {
   auto body = read_body<slurm::SubmitRequest>(request, answer);
   if (!body) return;
   if (who.kind != IdentityKind::unix_user)
@@ -166,10 +215,10 @@ void start(Door& door, const Identity& who, net::Request request, const Answer& 
   std::vector<std::int64_t> unknown;
   for (const slurm::Dependency& d : draft->options.dependency.items)
     if (d.job != 0 && !door.core.state().by_number.contains(d.job)) unknown.push_back(d.job);
-  if (unknown.empty()) return submit(door, draft);
+  if (unknown.empty()) return begin(door, draft);
   door.reader.ask(0, [&door, draft, unknown](const View& view) {
     draft->gone = ask_archive(view.archive, unknown);
-    door.loop.post([&door, draft] { submit(door, draft); });
+    door.loop.post([&door, draft] { begin(door, draft); });
   });
 }
 
@@ -178,9 +227,8 @@ void start(Door& door, const Identity& who, net::Request request, const Answer& 
 void slurm_submit_routes(Router& router, Door& door) {
   const auto route = [&](const char* path, Mode mode) {
     router.add(path,
-               [&door, mode](const Identity& who, net::Request request, const Answer& answer) {
-                 start(door, who, std::move(request), answer, mode);
-               });
+               [&door, mode](const Identity& who, const net::Request& request,
+                             const Answer& answer) { start(door, who, request, answer, mode); });
   };
   route("/slurm/v1/submit", Mode::submit);
   route("/slurm/v1/allocate", Mode::submit);

@@ -57,6 +57,31 @@ def reconfigure():
     wait_for(lambda: shows(c, "partition p", "MaxTime=00:10:00"), "a restart reads the same files")
 
 
+@case("config.several-partitions")
+def several_partitions():
+    c = Cluster(conf="""ClusterName=c
+SlurmctldHost=h
+NodeName=n1 CPUs=2
+NodeName=n[2-3] CPUs=4
+PartitionName=small Nodes=n1 Default=YES
+PartitionName=short Nodes=n[2-3] MaxNodes=1
+PartitionName=large Nodes=n[2-3]
+""")
+    def runs_in(*options):
+        job = c.sbatch("true", *options)
+        c.wait_state(job, "COMPLETED")
+        return c.run("sacct", "-X", "-n", "-o", "partition", "-j", str(job)).out.strip()
+    equal(runs_in("-p", "small,large"), "small")
+    equal(runs_in("-p", "small,large", "-c4"), "large")
+    equal(runs_in("-p", "short,large", "-N2"), "large")
+    busy = c.sbatch("srun sh -c 'while [ ! -e go ]; do sleep 0.05; done'", "-p", "small", "-n2", "--time=60")
+    c.wait_state(busy, "RUNNING")
+    equal(runs_in("-p", "small,large", "-c2"), "large")
+    refused = c.run("sbatch", "-p", "small,large", "-c9", "--wrap", "true")
+    equal(refused.code, 1)
+    check("small" in refused.err, refused)
+
+
 @case("config.without-files")
 def without_files():
     c = Cluster(nodes=1, cpus=1)

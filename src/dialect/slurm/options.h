@@ -83,6 +83,7 @@ struct JobOptions {
   std::optional<SignalSpec> signal;
   std::optional<bool> requeue;
   bool hold = false;
+  std::optional<std::int64_t> nice;
   bool kill_on_invalid_dependency = false;
   // environment
   std::optional<ExportSpec> export_env;
@@ -107,7 +108,7 @@ BOOST_DESCRIBE_STRUCT(JobOptions, (),
                        error, input, open_mode, time_limit, partition, nodes, nodelist, exclude,
                        constraint, ntasks, ntasks_per_node, cpus_per_task, mem, mem_per_cpu,
                        mem_per_gpu, gres, gpus, gpus_per_node, gpus_per_task, exclusive, array,
-                       dependency, begin, signal, requeue, hold, kill_on_invalid_dependency,
+                       dependency, begin, signal, requeue, hold, nice, kill_on_invalid_dependency,
                        export_env, wrap, wait, parsable, test_only, no_shell, step, quiet, verbose,
                        help, usage, version, kept, origins, arguments))
 

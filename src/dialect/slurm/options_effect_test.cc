@@ -114,6 +114,7 @@ constexpr Row kRows[] = {
     {"mem-per-cpu", "--mem-per-cpu=2G", "per_task.memory"},
     {"mem-per-gpu", "--gpus-per-node=1 --mem-per-gpu=2G", "per_node.memory per_node.gpus"},
     {"no-requeue", "--no-requeue", "requeue"},
+    {"nice", "--nice", "nice"},
     {"nodelist", "-w n[1-2]", "tasks nodes_min required_nodes"},
     {"nodes", "-N 2-4", "tasks nodes_min nodes_max"},
     {"ntasks", "-n 4", "tasks tasks_given"},

@@ -1,6 +1,7 @@
 #include "dialect/slurm/options_set.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "base/text.h"
@@ -132,6 +133,16 @@ Status dependency(Setting& s) {
 }
 Status begin(Setting& s) {
   return take(parse_moment(s.value, s.context.now, s.context.zone), s.options.begin, "begin");
+}
+Status nice(Setting& s) {
+  constexpr std::int64_t kUnlessSaid = 100, kMost = 2'147'483'645;  // as sbatch(1) has them
+  const std::optional<std::int64_t> number =
+      s.value.empty() ? std::optional(kUnlessSaid) : parse_int(s.value);
+  if (!number || std::abs(*number) > kMost)
+    return invalid(format("Invalid --nice value \"{}\"; write a whole number from -{} to {}",
+                          quoted(s.value), kMost, kMost));
+  s.options.nice = number;
+  return {};
 }
 // "help" alone is for the client, which answers it.
 Status hint(Setting& s) {

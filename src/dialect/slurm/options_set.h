@@ -53,6 +53,7 @@ Status array(Setting& s);
 Status dependency(Setting& s);
 Status begin(Setting& s);
 Status signal(Setting& s);
+Status nice(Setting& s);
 Status hint(Setting& s);
 Status requeue_mode(Setting& s);
 Status export_env(Setting& s);

@@ -207,11 +207,11 @@ Result<Drain> node_update(std::span<const Assignment> list) {
       state_given = true;
       if (value == "resume" || value == "undrain" || value == "idle")
         drain.drain = false;
-      else if (value == "down" || value == "fail")
+      else if (value == "down")
         drain.down = true;
-      else if (value != "drain")
+      else if (value != "drain" && value != "fail")  // as in Slurm, what runs there goes on
         return invalid(
-            format("Invalid input: State={}\nValid states are: DRAIN DOWN RESUME UNDRAIN",
+            format("Invalid input: State={}\nValid states are: DRAIN FAIL DOWN RESUME UNDRAIN",
                    printable(a.value)));
     } else {
       return unsupported(a);

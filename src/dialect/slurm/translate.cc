@@ -143,16 +143,16 @@ std::string default_name(const SubmitRequest& r, const JobOptions& o) {
   return r.script_name.empty() ? "sbatch" : base_name(r.script_name);
 }
 
-// The partition that counts; a list is the user's order of preference.
-Result<std::string> partition_of(const ClusterConfig& config, const std::string& list,
+// The partition that counts.
+Result<std::string> partition_of(const SubmitContext& context, const std::string& list,
                                  std::vector<std::string>& warnings) {
   const auto names = split(list, ',');
   if (names.size() == 1) return list;
   for (const std::string_view name : names)
-    if (name.empty() || !find_partition(config, name))
+    if (name.empty() || !find_partition(context.config, name))
       return invalid(
           format("Invalid partition name specified: '{}' in --partition={}", name, list));
-  const std::string chosen(names.front());
+  std::string chosen = context.partition.empty() ? std::string(names.front()) : context.partition;
   warnings.push_back(
       format("a job waits in one partition here: '{}' is taken of --partition={}", chosen, list));
   return chosen;
@@ -204,6 +204,7 @@ void describe(const SubmitContext& c, const JobOptions& o, WorkloadSpec& spec) {
   spec.mail_user = o.mail_user;
   spec.asked = asked(o);
   spec.begin = o.begin.value_or(Time{});
+  spec.nice = o.nice.value_or(0);
   spec.submit_line = cut(r.line, kLongestLine);
   spec.client_stays = r.tool != Tool::Sbatch && r.stays;
   spec.requeue = r.tool == Tool::Sbatch && o.requeue.value_or(c.config.requeue_by_default);
@@ -245,7 +246,7 @@ Result<Submission> translate(const SubmitContext& context, const JobOptions& opt
   WorkloadSpec& spec = out.spec;
   describe(context, options, spec);
   spec.warnings = context.request.warnings;
-  spec.partition = TRY(partition_of(context.config, options.partition, spec.warnings));
+  spec.partition = TRY(partition_of(context, options.partition, spec.warnings));
   const Partition* partition = find_partition(context.config, spec.partition);
   spec.limit = limit_of(options, partition);
   Shape shape = TRY(translate_shape(context.config, partition, options));

@@ -44,6 +44,7 @@ struct SubmitContext {
   const SubmitRequest& request;
   std::string script_blob, environment_blob;  // by hash; empty: none
   FindJob find_job;
+  std::string partition;  // the one to take of the list in --partition; empty: its first
 };
 
 struct Submission {

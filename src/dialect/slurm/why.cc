@@ -46,6 +46,7 @@ std::string cause_in_words(const JobRow& row) {
                  ? format("failed: signal {} ended it", print_signal_name(end.exit_signal))
                  : format("failed with exit code {}", print_exit_code(row.exit_code()));
     case EndCause::cancelled:
+      if (end.by == End().by) return "was cancelled by the cluster";
       return format("was cancelled by {}", end.by == row.spec().owner.uid
                                                ? row.spec().owner.user
                                                : format("uid {}", end.by));
