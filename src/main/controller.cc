@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -56,7 +57,7 @@ int controller_verb(int argc, char** argv) {
   options.state_dir = default_paths().controller_state();
   options.socket = default_paths().socket();
   std::string config_file, config_dir;
-  std::optional<std::int64_t> port, compact_after, parent;
+  std::optional<std::int64_t> port, compact_after, low_disk, parent;
   const std::vector<Option> known{
       {"--state", &options.state_dir, "DIR", "journal, archive and keys"},
       {"--socket", &options.socket, "PATH", "where it answers"},
@@ -65,6 +66,8 @@ int controller_verb(int argc, char** argv) {
        "the configuration, as `phalanx up` translated it"},
       {"--config", &config_dir, "DIR", "slurm.conf and gres.conf are there"},
       {"--compact-after", &compact_after, "EVENTS", "between two snapshots; default: 200000"},
+      {"--low-disk", &low_disk, "MB",
+       "with less free beside the journal no work is taken; default: 5 %, at most 1024"},
       {"--ready-file", &options.ready_file, "PATH", "created when it answers"},
       {"--parent", &parent, "PID", "stop when this process, its parent, is gone"},
   };
@@ -92,6 +95,9 @@ int controller_verb(int argc, char** argv) {
   }
   if (port) options.tcp_port = static_cast<std::uint16_t>(*port);
   if (compact_after) options.compact_after = static_cast<std::uint64_t>(*compact_after);
+  if (low_disk)
+    options.low_disk_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(*low_disk, 0))
+                             << 20U;
   return server::run_controller(options);
 }
 

@@ -18,8 +18,8 @@ DiskGuard::Disk DiskGuard::disk_of(store::SqliteJournal& journal) {
           [&journal] { return journal.refill_reserve(); }};
 }
 
-DiskGuard::DiskGuard(net::Loop& loop, Core& core, Disk disk)
-    : loop_(loop), core_(core), disk_(std::move(disk)) {
+DiskGuard::DiskGuard(net::Loop& loop, Core& core, Disk disk, std::optional<std::uint64_t> low_below)
+    : loop_(loop), core_(core), disk_(std::move(disk)), low_below_(low_below) {
   watch();
 }
 
@@ -32,7 +32,7 @@ void DiskGuard::watch() {
 void DiskGuard::look() {
   const Result<store::Space> space = disk_.space();
   space_ = space.ok() ? *space : store::Space{};
-  const bool low = space.ok() && is_low(*space);
+  const bool low = space.ok() && is_low(*space, low_below_);
   if (low && space->bytes_free < kNextToNone && space->reserve_bytes > 0) {
     std::fprintf(stderr, "phalanx: the disk is full: the journal's reserve is given up\n");
     (void)disk_.release();

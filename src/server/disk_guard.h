@@ -6,7 +6,9 @@
 // Loop thread. What it is given must outlive it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "server/core.h"
@@ -22,7 +24,9 @@ class DiskGuard {
   };
   static Disk disk_of(store::SqliteJournal& journal);
 
-  DiskGuard(net::Loop& loop, Core& core, Disk disk);
+  // `low_below`: bytes free; absent: as store::is_low has it.
+  DiskGuard(net::Loop& loop, Core& core, Disk disk,
+            std::optional<std::uint64_t> low_below = std::nullopt);
 
   void look();  // now; it also looks by itself
   [[nodiscard]] const store::Space& space() const { return space_; }  // as last seen
@@ -34,6 +38,7 @@ class DiskGuard {
   net::Loop& loop_;
   Core& core_;
   Disk disk_;
+  std::optional<std::uint64_t> low_below_;
   store::Space space_;
   bool low_ = false;
   net::Timer timer_;

@@ -19,6 +19,9 @@
 namespace phalanx::server {
 namespace {
 
+// A controller that was killed may hold the journal a moment longer than its parent sees it.
+constexpr Duration kForTheDying = seconds(10);
+
 Result<net::TokenKey> open_key(const std::string& path) {
   if (std::filesystem::exists(path)) return net::read_key_file(path);
   return net::create_key_file(path);
@@ -70,7 +73,12 @@ class Server {
 Status Server::open_stores() {
   std::filesystem::create_directories(options_.state_dir);
   chmod(options_.state_dir.c_str(), 0700);
-  journal_ = TRY(store::SqliteJournal::open(options_.state_dir + "/journal.db"));
+  const store::Patience patience{kForTheDying, [](const Error& held) {
+                                   std::fprintf(stderr, "phalanx: waits up to %s: %s\n",
+                                                to_string(kForTheDying).c_str(),
+                                                held.message.c_str());
+                                 }};
+  journal_ = TRY(store::SqliteJournal::open(options_.state_dir + "/journal.db", {}, patience));
   archive_ = TRY(store::SqliteArchive::open(options_.state_dir + "/archive.db"));
   key_ = TRY(open_key(options_.state_dir + "/token.key"));
   return {};
@@ -112,7 +120,8 @@ Status Server::start() {
   compaction.state_dir = options_.state_dir;
   if (options_.compact_after) compaction.after_events = *options_.compact_after;
   compactor_ = std::make_unique<Compactor>(loop_, *journal_, *reader_, compaction);
-  disk_guard_ = std::make_unique<DiskGuard>(loop_, *core_, DiskGuard::disk_of(*journal_));
+  disk_guard_ = std::make_unique<DiskGuard>(loop_, *core_, DiskGuard::disk_of(*journal_),
+                                            options_.low_disk_bytes);
   door_ = std::make_unique<Door>(Door{loop_, *core_, *reader_, *journal_, *agents_, *clients_,
                                       *compactor_, *disk_guard_, *key_, options_.state_dir,
                                       geteuid(), options_.reread});

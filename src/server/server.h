@@ -31,6 +31,8 @@ struct ServerOptions {
   std::function<Result<Reread>()> reread;  // for `scontrol reconfigure`; empty: there are no files
   std::string ready_file;                  // created when it answers; empty: none
   std::optional<std::uint64_t> compact_after;  // events between snapshots; absent: the default
+  // With less free beside the journal no work is taken; absent: the default.
+  std::optional<std::uint64_t> low_disk_bytes;
 };
 
 // Until SIGTERM or SIGINT. An error if it could not start, or had to give up.

@@ -8,14 +8,18 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "base/text.h"
 
 namespace phalanx::store {
 namespace {
+
+constexpr auto kLockAgain = std::chrono::milliseconds(10);
 
 Error system_error(std::string_view doing, const std::string& path, int code) {
   const std::string text = format("cannot {} {}: {}", doing, path, std::strerror(code));
@@ -91,13 +95,19 @@ Status rename_durably(const File& file, const std::string& from, const std::stri
   return {};
 }
 
-Result<File> lock_exclusively(const std::string& path, const std::string& what) {
+Result<File> lock_exclusively(const std::string& path, const std::string& what,
+                              const Patience& patience) {
   File file = TRY(File::open(path, O_RDWR | O_CREAT));
-  if (::flock(file.fd(), LOCK_EX | LOCK_NB) != 0) {
+  const auto give_up = std::chrono::steady_clock::now() + patience.at_most;
+  for (bool told = false; ::flock(file.fd(), LOCK_EX | LOCK_NB) != 0; told = true) {
     if (errno != EWOULDBLOCK) return system_error("lock", path, errno);
     const std::string holder(trim(TRY(read_all(path))));
-    return conflict(format("{} is in use by {}. Stop that controller first, or name another path",
-                           what, holder.empty() ? "another process" : holder));
+    const Error held =
+        conflict(format("{} is in use by {}. Stop that controller first, or name another path",
+                        what, holder.empty() ? "another process" : holder));
+    if (std::chrono::steady_clock::now() >= give_up) return held;
+    if (!told && patience.told) patience.told(held);
+    std::this_thread::sleep_for(kLockAgain);
   }
   if (::ftruncate(file.fd(), 0) != 0) return system_error("write", path, errno);
   // On a full disk the note is missing; the lock holds all the same.

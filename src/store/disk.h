@@ -3,11 +3,15 @@
 // that completions can still be recorded when there is none.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "base/time.h"
 
 namespace phalanx::store {
 
@@ -17,9 +21,11 @@ struct Space {
   std::uint64_t percent_free = 0;   // rounded down
   std::uint64_t reserve_bytes = 0;  // held beside, not counted as free
 };
-// Below this a controller stops taking submissions and goes on taking completions.
-constexpr bool is_low(const Space& space) {
-  return space.bytes_free < 1'000'000'000 || space.percent_free < 5;
+// Below this a controller stops taking submissions and goes on taking completions: what an
+// administrator asked for, else 5 % and at most 1 GiB, which is plenty on a big disk.
+constexpr bool is_low(const Space& space, std::optional<std::uint64_t> asked = std::nullopt) {
+  constexpr std::uint64_t kAtMost = std::uint64_t{1} << 30U;
+  return space.bytes_free < asked.value_or(std::min(space.bytes_total / 20, kAtMost));
 }
 
 // Owns a file descriptor.
@@ -47,7 +53,14 @@ Status rename_durably(const File& file, const std::string& from, const std::stri
 
 // The advisory lock on `path`, held until the File is gone; the kernel lets go when the process
 // dies. The file tells who holds it. Conflict if somebody does; `what` is named in the message.
-Result<File> lock_exclusively(const std::string& path, const std::string& what);
+// A process that was killed holds it until the kernel has torn it down: `patience` is how long to
+// wait for that.
+struct Patience {
+  Duration at_most{};
+  std::function<void(const Error&)> told;  // once, before the wait
+};
+Result<File> lock_exclusively(const std::string& path, const std::string& what,
+                              const Patience& patience = {});
 
 // A file of `bytes` with its blocks allocated. Unavailable when there is no room.
 Status reserve_space(const std::string& path, std::uint64_t bytes);

@@ -50,10 +50,11 @@ std::optional<Seq> parse_acknowledged(std::string_view text) {
 }  // namespace
 
 Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const std::string& path,
-                                                           SqliteJournalOptions options) {
+                                                           SqliteJournalOptions options,
+                                                           const Patience& patience) {
   std::unique_ptr<SqliteJournal> journal(new SqliteJournal(path));
   journal->options_ = options;
-  journal->lock_ = TRY(lock_exclusively(path + "-lock", format("the journal {}", path)));
+  journal->lock_ = TRY(lock_exclusively(path + "-lock", format("the journal {}", path), patience));
   TRY(journal->start(Access::ReadWrite));
   TRY(journal->prepare_writing());
   TRY(journal->check_tail());
@@ -125,7 +126,7 @@ Status SqliteJournal::append(std::span<const Batch> batches) {
   if (unknown_) return read_back_first();
   TRY(check_follows(last_, batches));
   crash_point("before-append");
-  const Status appended = append_locked(batches);
+  Status appended = append_locked(batches);
   unknown_ = !appended.ok() && appended.error().code == Error::Code::Internal;
   if (!appended.ok()) return appended;
   last_ = last_seq_of(batches.back());

@@ -37,7 +37,8 @@ class SqliteJournal final : public Journal {
   // open; Invalid if the file is something else or newer than this program; Internal if it is
   // damaged.
   static Result<std::unique_ptr<SqliteJournal>> open(const std::string& path,
-                                                     SqliteJournalOptions options = {});
+                                                     SqliteJournalOptions options = {},
+                                                     const Patience& patience = {});
   // For a process beside the controller (`phalanx compact`): reads and saves snapshots, appends
   // nothing.
   static Result<std::unique_ptr<SqliteJournal>> open_beside(const std::string& path);

@@ -182,7 +182,7 @@ def completions_are_kept_on_a_full_disk():
         waits = cluster.sbatch("exit 0\n", "-H")
         for job in (first, second):
             cluster.wait_state(job, "RUNNING")
-        disk.leave(500)
+        disk.leave(50)
         wait_for(lambda: metric(cluster, "phalanx_disk_low") == 1, "the controller sees it")
         refused = cluster.run("sbatch", stdin="#!/bin/bash\n")
         check(refused.code != 0 and "temporarily unable" in refused.err, f"submission on a full disk: {refused}")
