@@ -39,19 +39,24 @@ void write_string(std::string& out, std::string_view s) {
   out += '"';
 }
 
-Result<boost::json::value> parse_json(std::string_view text) {
+Result<boost::json::value> parse_json(std::string_view text, boost::json::storage_ptr storage) {
   boost::json::parse_options options;
   options.max_depth = 64;
   options.allow_invalid_utf8 =
       true;  // paths and environments may hold any bytes; they come back as they were
   boost::system::error_code failure;
-  boost::json::value value = boost::json::parse({text.data(), text.size()}, failure, {}, options);
+  boost::json::value value =
+      boost::json::parse({text.data(), text.size()}, failure, std::move(storage), options);
   if (failure) return invalid("not JSON: " + failure.message());
   return value;
 }
 
-Error at(std::string_view path, std::string_view what) {
-  return invalid(path.empty() ? std::string(what) : fmt::format("{}: {}", path, what));
+Error at(const Path* path, std::string_view what) {
+  std::string text(what);
+  for (const char* between = ": "; path; path = path->up, between = ".")
+    text = (path->name.data() ? std::string(path->name) : std::to_string(path->index)) + between +
+           text;
+  return invalid(std::move(text));
 }
 
 }  // namespace phalanx::codec

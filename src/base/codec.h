@@ -13,7 +13,9 @@
 // give a value or an Error{Invalid} that names the path of the fault.
 #pragma once
 
+#include <array>
 #include <boost/describe.hpp>
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/value.hpp>
 #include <string>
 #include <string_view>
@@ -36,13 +38,16 @@ std::string encode(const T& v) {
 template <class T>
 Result<T> decode_value(const boost::json::value& v) {
   T out{};
-  if (Status status = decode_from(out, v, ""); !status.ok()) return status.error();
+  if (Status status = decode_from(out, v, nullptr); !status.ok()) return status.error();
   return out;
 }
 
 template <class T>
 Result<T> decode(std::string_view text) {
-  auto parsed = parse_json(text);
+  // The tree goes as a whole when it has been read: most of the time went into its many pieces.
+  std::array<unsigned char, 4096> first;
+  boost::json::monotonic_resource tree(first.data(), first.size());
+  auto parsed = parse_json(text, &tree);
   if (!parsed.ok()) return parsed.error();
   return decode_value<T>(*parsed);
 }

@@ -28,14 +28,10 @@
 namespace phalanx::codec {
 
 template <class T>
-Status decode_from(T& out, const boost::json::value& v, const std::string& path);
-
-inline std::string below(const std::string& path, std::string_view member) {
-  return path.empty() ? std::string(member) : path + "." + std::string(member);
-}
+Status decode_from(T& out, const boost::json::value& v, const Path* path);
 
 template <class Int>
-Status decode_int(Int& out, const boost::json::value& v, const std::string& path) {
+Status decode_int(Int& out, const boost::json::value& v, const Path* path) {
   if (const auto* i = v.if_int64()) {
     if (!std::in_range<Int>(*i)) return at(path, "out of range");
     out = static_cast<Int>(*i);
@@ -49,7 +45,7 @@ Status decode_int(Int& out, const boost::json::value& v, const std::string& path
   return at(path, "not a whole number");
 }
 
-inline Status decode_text(std::string& out, const boost::json::value& v, const std::string& path) {
+inline Status decode_text(std::string& out, const boost::json::value& v, const Path* path) {
   const auto* s = v.if_string();
   if (!s) return at(path, "not text");
   out.assign(s->data(), s->size());
@@ -57,7 +53,7 @@ inline Status decode_text(std::string& out, const boost::json::value& v, const s
 }
 
 template <class E>
-Status decode_enum(E& out, const boost::json::value& v, const std::string& path) {
+Status decode_enum(E& out, const boost::json::value& v, const Path* path) {
   const auto* s = v.if_string();
   const bool known =
       s && boost::describe::enum_from_string(std::string(s->data(), s->size()).c_str(), out);
@@ -75,7 +71,7 @@ bool is_member(std::string_view key) {
 }
 
 template <class T>
-Status decode_struct(T& out, const boost::json::value& v, const std::string& path) {
+Status decode_struct(T& out, const boost::json::value& v, const Path* path) {
   using Members = boost::describe::describe_members<T, boost::describe::mod_public>;
   const auto* object = v.if_object();
   if (!object) return at(path, "not an object");
@@ -86,7 +82,8 @@ Status decode_struct(T& out, const boost::json::value& v, const std::string& pat
     if (!member) return;
     ++known;
     if (!status.ok()) return;
-    status = decode_from(out.*d.pointer, *member, below(path, d.name));
+    const Path here{path, d.name, 0};
+    status = decode_from(out.*d.pointer, *member, &here);
   });
   if (!status.ok() || known == object->size()) return status;
   for (const auto& entry : *object) {  // slow path: find the stranger
@@ -97,22 +94,25 @@ Status decode_struct(T& out, const boost::json::value& v, const std::string& pat
 }
 
 template <class Pair>
-Status decode_pair(Pair& out, const boost::json::value& v, const std::string& path) {
+Status decode_pair(Pair& out, const boost::json::value& v, const Path* path) {
   const auto* array = v.if_array();
   if (!array || array->size() != 2) return at(path, "not a list of two");
-  Status status = decode_from(out.first, (*array)[0], path + ".0");
-  return status.ok() ? decode_from(out.second, (*array)[1], path + ".1") : status;
+  Path here{path, {}, 0};
+  Status status = decode_from(out.first, (*array)[0], &here);
+  here.index = 1;
+  return status.ok() ? decode_from(out.second, (*array)[1], &here) : status;
 }
 
 template <class T>
-Status decode_vector(std::vector<T>& out, const boost::json::value& v, const std::string& path) {
+Status decode_vector(std::vector<T>& out, const boost::json::value& v, const Path* path) {
   const auto* array = v.if_array();
   if (!array) return at(path, "not a list");
   out.clear();
   out.reserve(array->size());
   for (std::size_t i = 0; i < array->size(); ++i) {
     T item{};
-    Status status = decode_from(item, (*array)[i], path + "." + std::to_string(i));
+    const Path here{path, {}, i};
+    Status status = decode_from(item, (*array)[i], &here);
     if (!status.ok()) return status;
     out.push_back(std::move(item));
   }
@@ -120,20 +120,21 @@ Status decode_vector(std::vector<T>& out, const boost::json::value& v, const std
 }
 
 template <class Map>
-Status decode_text_map(Map& out, const boost::json::value& v, const std::string& path) {
+Status decode_text_map(Map& out, const boost::json::value& v, const Path* path) {
   const auto* object = v.if_object();
   if (!object) return at(path, "not an object");
   out.clear();
   for (const auto& entry : *object) {
-    std::string key(entry.key().data(), entry.key().size());
-    Status status = decode_from(out[key], entry.value(), below(path, key));
+    const std::string key(entry.key().data(), entry.key().size());
+    const Path here{path, key, 0};
+    Status status = decode_from(out[key], entry.value(), &here);
     if (!status.ok()) return status;
   }
   return {};
 }
 
 template <class Map>
-Status decode_map(Map& out, const boost::json::value& v, const std::string& path) {
+Status decode_map(Map& out, const boost::json::value& v, const Path* path) {
   std::vector<std::pair<typename Map::key_type, typename Map::mapped_type>> items;
   if (Status status = decode_vector(items, v, path); !status.ok()) return status;
   out.clear();
@@ -142,7 +143,7 @@ Status decode_map(Map& out, const boost::json::value& v, const std::string& path
 }
 
 template <class Variant, std::size_t... I>
-Status decode_variant(Variant& out, const boost::json::value& v, const std::string& path,
+Status decode_variant(Variant& out, const boost::json::value& v, const Path* path,
                       std::index_sequence<I...> /*every alternative*/) {
   const auto* object = v.if_object();
   if (!object || object->size() != 1) return at(path, "not an object of one member");
@@ -153,7 +154,8 @@ Status decode_variant(Variant& out, const boost::json::value& v, const std::stri
     using T = std::variant_alternative_t<Index, Variant>;
     if (key != T::kTypeName) return false;
     T value{};
-    status = decode_from(value, entry.value(), below(path, key));
+    const Path here{path, key, 0};
+    status = decode_from(value, entry.value(), &here);
     if (status.ok()) out.template emplace<Index>(std::move(value));
     return true;
   };
@@ -163,7 +165,7 @@ Status decode_variant(Variant& out, const boost::json::value& v, const std::stri
 
 // Time, Duration and Quantity: a whole number of milliseconds or thousandths.
 template <class T>
-Status decode_scaled(T& out, const boost::json::value& v, const std::string& path) {
+Status decode_scaled(T& out, const boost::json::value& v, const Path* path) {
   std::int64_t number = 0;
   Status status = decode_int(number, v, path);
   if constexpr (std::is_same_v<T, Time>)
@@ -176,7 +178,7 @@ Status decode_scaled(T& out, const boost::json::value& v, const std::string& pat
 }
 
 template <class T>
-Status decode_nullable(T& out, const boost::json::value& v, const std::string& path) {
+Status decode_nullable(T& out, const boost::json::value& v, const Path* path) {
   out.reset();
   if (v.is_null()) return {};
   if constexpr (Is<std::optional, T>) {
@@ -190,7 +192,7 @@ Status decode_nullable(T& out, const boost::json::value& v, const std::string& p
 }
 
 template <class T>
-Status decode_from(T& out, const boost::json::value& v, const std::string& path) {
+Status decode_from(T& out, const boost::json::value& v, const Path* path) {
   if constexpr (std::is_same_v<T, bool>) {
     const auto* b = v.if_bool();
     if (!b) return at(path, "not true or false");

@@ -56,6 +56,11 @@ TEST(Codec, RefusesStrangersButForgivesTheRetired) {
   EXPECT_TRUE(codec::decode<Tree>(R"({"bark":1})").ok());
   EXPECT_EQ(codec::decode<Tree>(R"({"leaves":[[1,{"m":1}]]})").error().message,
             "leaves.0.1: unknown member \"m\"");
+  EXPECT_EQ(codec::decode<Tree>(R"({"top":{"Leaf":{"names":["a",2]}}})").error().message,
+            "top.Leaf.names.1: not text");
+  EXPECT_EQ(codec::decode<Tree>(R"({"rings":{"":"x"}})").error().message,
+            "rings.: not a whole number");
+  EXPECT_EQ(codec::decode<Tree>("[]").error().message, "not an object");
   EXPECT_FALSE(codec::decode<Tree>(R"({"top":{"Root":{}}})").ok());
   EXPECT_FALSE(codec::decode<Leaf>(R"({"n":3000000000})").ok());
   EXPECT_FALSE(codec::decode<Bud>(R"({"colour":"blue"})").ok());

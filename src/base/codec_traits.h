@@ -4,7 +4,9 @@
 #pragma once
 
 #include <boost/describe.hpp>
+#include <boost/json/storage_ptr.hpp>
 #include <boost/json/value.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -25,9 +27,17 @@ namespace phalanx::codec {
 void write_string(std::string& out, std::string_view s);  // with quotes and escapes
 void write_int(std::string& out, std::int64_t v);
 void write_uint(std::string& out, std::uint64_t v);
-Result<boost::json::value> parse_json(std::string_view text);  // depth at most 64
-// "group.0.cpus: " + what, as Error{Invalid}
-Error at(std::string_view path, std::string_view what);
+// Depth at most 64. `storage`: where the tree is kept; the heap, if it is not given.
+Result<boost::json::value> parse_json(std::string_view text, boost::json::storage_ptr storage = {});
+// Where in a value the decoder is: a member's or key's name, or (name without data) a place in a
+// list. Spelled out only in an error.
+struct Path {
+  const Path* up = nullptr;
+  std::string_view name;
+  std::size_t index = 0;
+};
+// "group.0.cpus: " + what, as Error{Invalid}; null: the value itself.
+Error at(const Path* path, std::string_view what);
 
 template <class T>
 concept Struct = boost::describe::has_describe_members<T>::value && !std::is_union_v<T>;
