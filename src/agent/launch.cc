@@ -240,4 +240,8 @@ TaskEnd task_end(int wait_status) {
   return {WEXITSTATUS(wait_status), 0};
 }
 
+Time moment(std::uint64_t boottime_ns) {
+  return Time(std::chrono::floor<Duration>(std::chrono::nanoseconds(boottime_ns)));
+}
+
 }  // namespace phalanx::agent

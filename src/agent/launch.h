@@ -36,4 +36,7 @@ struct TaskEnd {
 };
 TaskEnd task_end(int wait_status);
 
+// What a supervisor says, on the Node's clock: both are CLOCK_BOOTTIME.
+Time moment(std::uint64_t boottime_ns);
+
 }  // namespace phalanx::agent

@@ -27,11 +27,6 @@ void make_directory(const std::string& path, mode_t mode) {
   ::chmod(path.c_str(), mode);
 }
 
-// What a supervisor says, on the Node's clock: both are CLOCK_BOOTTIME.
-Time moment(std::uint64_t boottime_ns) {
-  return Time(std::chrono::floor<Duration>(std::chrono::nanoseconds(boottime_ns)));
-}
-
 Used used_of(const CgroupCounters& counters) {
   return {counters.user_ms, counters.system_ms, counters.memory_peak_bytes};
 }

@@ -112,9 +112,10 @@ void StepService::handle(const net::Request& request,
   }
   if (preparing(node_, grant->fence))
     return answer->reply(503, "text/plain", "the job is not ready on this node yet\n");
-  answer->upgrade({}, [this, grant = std::move(*grant)](std::shared_ptr<net::WebSocket> socket) {
-    opened(socket, grant);
-  });
+  answer->upgrade({},
+                  [this, grant = std::move(*grant)](const std::shared_ptr<net::WebSocket>& socket) {
+                    opened(socket, grant);
+                  });
 }
 
 void StepService::opened(const std::shared_ptr<net::WebSocket>& socket, const StepGrant& grant) {
@@ -155,10 +156,17 @@ void StepService::launch(const std::shared_ptr<net::WebSocket>& socket, const St
 
 StepSession& StepService::session(const node::UnitKey& key, StepRecord record) {
   StepSession::Outside outside{loop_, rooms_, found_,
-                               [this](const node::UnitKey& over) { forget(over); }};
+                               [this](const node::UnitKey& over) { forget(over); },
+                               [this, fence = key.fence] { return kill_wait(fence); }};
   auto& step = sessions_[key];
   step = std::make_unique<StepSession>(std::move(outside), key, std::move(record));
   return *step;
+}
+
+// The cluster's, as the job's order brought it.
+Duration StepService::kill_wait(const Fence& fence) const {
+  const LaunchOrder* order = node_.launch_order(fence);
+  return order ? order->grace : LaunchOrder{}.grace;
 }
 
 std::string StepService::record_path(const node::UnitKey& key) const {

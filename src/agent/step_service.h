@@ -37,6 +37,7 @@ class StepService {
   void launch(const std::shared_ptr<net::WebSocket>& socket, const StepGrant& grant,
               const StepLaunch& launch);
   StepSession& session(const node::UnitKey& key, StepRecord record);
+  [[nodiscard]] Duration kill_wait(const Fence& fence) const;
   [[nodiscard]] std::string record_path(const node::UnitKey& key) const;
   Unit::Handler adopt(const node::UnitKey& key);
   void forget(const node::UnitKey& key);

@@ -13,7 +13,6 @@ namespace {
 
 constexpr Duration kIsItDead = seconds(1);
 constexpr std::size_t kMostEarly = std::size_t{1} << 20;
-constexpr Duration kForceAfter = seconds(30);  // Slurm's KillWait
 
 bool process_is_gone(pid_t pid) { return pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH; }
 
@@ -86,7 +85,7 @@ void StepSession::end_it() {
   if (Unit* unit = this->unit(); unit && !over_) {
     unit->signal(SIGCONT, spawn::Scope::Tree);
     unit->signal(SIGTERM, spawn::Scope::Tree);
-    force_ = outside_.loop.after(kForceAfter, [this] {
+    force_ = outside_.loop.after(outside_.kill_wait(), [this] {
       if (Unit* still = this->unit()) still->kill();
     });
   }
@@ -206,6 +205,7 @@ void StepSession::heard(const UnitEvent& event) {
   } else if (const auto* exited = std::get_if<spawn::TaskExited>(&event)) {
     const TaskEnd end = task_end(exited->status);
     tasks_.at(exited->task).usage = exited->usage;
+    last_exit_ = std::max(last_exit_.value_or(Time{}), moment(exited->time));
     // Also where the task outlived a child that was killed for memory, as Slurm has it.
     task_exited(exited->task, end, outside_.rooms.oom_killed(key_));
   } else if (std::holds_alternative<spawn::AllExited>(event)) {
@@ -243,7 +243,7 @@ void StepSession::all_exited() {
   out_of_memory_ = out_of_memory_ || outside_.rooms.oom_killed(key_);
   if (!std::exchange(told_, true))
     outside_.found(node::UnitExited{key_, worst_code_, worst_signal_, out_of_memory_, false,
-                                    outside_.rooms.used_by(key_, reaped())});
+                                    outside_.rooms.used_by(key_, reaped()), last_exit_});
   if (Unit* unit = this->unit()) unit->kill();
 }
 

@@ -35,6 +35,7 @@ class StepSession {
     Rooms& rooms;
     std::function<void(const node::OsResult&)> found;
     std::function<void(const node::UnitKey&)> done;  // nothing is left of it: forget the session
+    std::function<Duration()> kill_wait;             // of its job
   };
 
   StepSession(Outside outside, node::UnitKey key, StepRecord record);
@@ -88,6 +89,7 @@ class StepSession {
   std::size_t early_bytes_ = 0;
   std::int32_t worst_code_ = 0, worst_signal_ = 0;
   bool out_of_memory_ = false;
+  std::optional<Time> last_exit_;  // of its tasks, on the Node's clock
   bool starting_ = false, refused_ = false, over_ = false, told_ = false, ended_ = false,
        acknowledged_ = false;
   net::Timer reconnect_, force_;

@@ -151,7 +151,8 @@ void apply_one(State& state, Time at, const StepEnded& e) {
   edit(state, e.id, [&](Workload& w) {
     const auto it = w.steps.find(e.step);
     if (it == w.steps.end()) return;
-    it->second.ended = at;
+    it->second.ended = std::max(it->second.started, e.until.value_or(at));
+    it->second.measured = e.until.has_value();
     it->second.exit_code = e.exit_code;
     it->second.exit_signal = e.exit_signal;
     it->second.out_of_memory = e.out_of_memory;
@@ -179,6 +180,7 @@ void apply_one(State& state, Time at, const Ended& e) {
     blame_nodes(state, w, e);
     for (auto& [number, step] : w.steps) {
       if (!step.ended) step.exit_signal = kKill;  // what is left of a job is killed with it
+      if (step.measured) continue;
       step.ended = std::max(step.started, std::min(step.ended.value_or(until), until));
     }
     if (e.attempt != 0 && w.current) w.past.push_back(past_attempt(state, w, until, e));

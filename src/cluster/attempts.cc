@@ -36,7 +36,7 @@ bool all_prepared(const Draft& d, const Workload& w, NodeId reporting,
 void settle_steps(Draft& d, const Workload& w, NodeId node, const AttemptReport& report) {
   for (const auto& [number, step] : w.steps) {
     if (step.ended) continue;
-    StepEnded event{w.id, w.current->number, number, 0, 0, false};
+    StepEnded event{w.id, w.current->number, number, 0, 0, false, std::nullopt};
     bool all = true;
     for (const StepShare& share : step.shares) {
       const AttemptReport* last = said(d, w, share.node, node, report);
@@ -52,7 +52,9 @@ void settle_steps(Draft& d, const Workload& w, NodeId node, const AttemptReport&
       event.exit_signal = std::max(event.exit_signal, it->exit_signal);
       event.out_of_memory = event.out_of_memory || it->out_of_memory;
     }
-    if (all) d.say(event);
+    if (!all) continue;
+    event.until = measured_end(d.heard, w, step);
+    d.say(event);
   }
 }
 

@@ -47,6 +47,17 @@ const Heard::OfNode::OfAttempt* last_report(const Heard& heard, const Workload& 
   return it == of_node->second.attempts.end() ? nullptr : &it->second;
 }
 
+std::optional<Time> measured_end(const Heard& heard, const Workload& w, const Step& step) {
+  std::optional<Time> end;
+  for (const StepShare& share : step.shares) {
+    const auto* last = last_report(heard, w, share.node);
+    const auto it = last ? last->step_ends.find(step.number) : decltype(last->step_ends.end())();
+    if (!last || it == last->step_ends.end()) return std::nullopt;
+    end = std::max(end.value_or(it->second), it->second);
+  }
+  return end;
+}
+
 std::optional<Time> began(const Heard& heard, const Workload& w) {
   if (!runs(w)) return std::nullopt;
   const auto of_node = heard.nodes.find(w.current->shares.front().node);

@@ -27,6 +27,9 @@ Time due(const Timers& timers, const Heard& heard, const Workload& w);
 // that is known; nothing while its node has not told.
 std::optional<Time> began(const Heard& heard, const Workload& w);
 
+// When a step was over on all its nodes, as they measured it; nothing while one has not said so.
+std::optional<Time> measured_end(const Heard& heard, const Workload& w, const Step& step);
+
 // When preparing on this node of a placed attempt has been silent for too long; kNever while the
 // node is not connected (its silence is the node's then) and once it is prepared.
 Time prepare_deadline(const Timers& timers, const Heard& heard, const Workload& w, NodeId node);

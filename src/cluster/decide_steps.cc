@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cluster/deadline.h"
 #include "cluster/decide.h"
 #include "cluster/target.h"
 #include "place/place.h"
@@ -50,7 +51,7 @@ Status step_over(Draft& d, const StepOver& input) {
         format("Invalid job id specified: no step {}.{}", w.number, *input.target.step));
   if (it->second.ended || !w.current) return {};  // its agents said so first
   d.say(StepEnded{w.id, w.current->number, it->first, input.exit_code, input.exit_signal,
-                  input.out_of_memory});
+                  input.out_of_memory, measured_end(d.heard, w, it->second)});
   return {};
 }
 

@@ -144,6 +144,47 @@ TEST(Exact, AChangedLimitReachesTheNode) {
   EXPECT_EQ(std::get<SetLimit>(again[0]).limit, minutes(181));
 }
 
+// Told only when its job was over for long.
+TEST(Exact, AStepEndsWhenItsNodeSaysSo) {
+  World w("n1:2");
+  w.submit(job("1"));
+  const Time placed = w.now;
+  w.place();
+  StepRequest request;
+  request.target = World::target(1);
+  request.key = "s";
+  ASSERT_TRUE(w.give(request, user("anna")).step);
+  request.key = "t";
+  ASSERT_TRUE(w.give(request, user("anna")).step);
+  w.now += seconds(100);
+  AttemptReport report = ran(w, 1, seconds(40), seconds(60));
+  report.steps = {{0, 0, 0, false, seconds(70)}};
+  w.say("n1", report);
+  EXPECT_EQ(w.work(1).ended, placed + seconds(40));
+  EXPECT_EQ(w.work(1).steps.at(0).ended, placed + seconds(30));
+  EXPECT_EQ(w.work(1).steps.at(1).ended, placed + seconds(40)) << "killed with its job";
+}
+
+// The end that srun tells is the nodes', if they have told theirs.
+TEST(Exact, SrunSaysHowAStepEndedAndItsNodeWhen) {
+  World w("n1:2");
+  w.submit(job("1"));
+  const Time placed = w.now;
+  w.place();
+  StepRequest request;
+  request.target = World::target(1);
+  request.key = "s";
+  ASSERT_TRUE(w.give(request, user("anna")).step);
+  w.now += seconds(30);
+  StepOver over;
+  over.target = World::target(1);
+  over.target.step = 0;
+  over.exit_code = 3;
+  EXPECT_FALSE(w.give(over, user("anna")).error);
+  EXPECT_EQ(w.work(1).steps.at(0).ended, placed + seconds(30)) << "its node has said nothing";
+  EXPECT_FALSE(w.work(1).steps.at(0).measured);
+}
+
 TEST(Exact, AStepDoesNotOutliveItsJob) {
   World w("n1:2");
   w.submit(job("1"));

@@ -5,6 +5,18 @@
 namespace phalanx::cluster {
 namespace {
 
+// Counted from its job's beginning where that is known, so that both ends are of one clock.
+void hear_steps(Heard::OfNode::OfAttempt& attempt, const AttemptReport& report, Time now) {
+  for (const StepExit& step : report.steps) {
+    if (!step.ended_ago) continue;
+    const bool counted = attempt.began && report.began_ago;
+    const Time ended =
+        counted ? *attempt.began + (*report.began_ago - *step.ended_ago) : now - *step.ended_ago;
+    const auto [it, fresh] = attempt.step_ends.try_emplace(step.step, ended);
+    if (!fresh) it->second = std::min(it->second, ended);
+  }
+}
+
 void hear_attempt(Heard::OfNode& of_node, const State& state, NodeId node,
                   const AttemptReport& report, Time now) {
   if (report.fence.cluster != state.cluster) return;
@@ -17,13 +29,14 @@ void hear_attempt(Heard::OfNode& of_node, const State& state, NodeId node,
   if (report.began_ago) began = now - *report.began_ago;
   const auto [it, fresh] =
       of_node.attempts.try_emplace(key, Heard::OfNode::OfAttempt{report, now, began});
-  if (fresh) return;
+  if (fresh) return hear_steps(it->second, report, now);
   // A word that was long on its way makes it seem later.
   if (began && (!it->second.began || *began < *it->second.began)) it->second.began = began;
   const bool changed =
       it->second.report.phase != report.phase || it->second.report.detail != report.detail;
   if (changed) it->second.changed = now;
   it->second.report = report;
+  hear_steps(it->second, report, now);
 }
 
 void hear_one(Heard& heard, const State& state, Time now, const AgentConnected& input) {

@@ -35,6 +35,7 @@ Prepare prepare_order(const State& state, const Workload& w, const NodeShare& sh
   order.launch = w.spec->launch;
   order.limit = node_limit(state, w);
   order.grace = state.config.timers.kill_wait;
+  order.prepare_limit = state.config.timers.prepare_timeout;
   return prepare;
 }
 

@@ -90,6 +90,7 @@ struct Step {
   std::vector<StepShare> shares;
   Time started{};
   std::optional<Time> ended;
+  bool measured = false;  // `ended` is its nodes' word
   std::int32_t exit_code = 0;
   std::int32_t exit_signal = 0;
   bool out_of_memory = false;
@@ -97,8 +98,8 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(Step, (),
-                      (number, name, key, overlap, tasks, shares, started, ended, exit_code,
-                       exit_signal, out_of_memory, used))
+                      (number, name, key, overlap, tasks, shares, started, ended, measured,
+                       exit_code, exit_signal, out_of_memory, used))
 
 // --- how it ended
 

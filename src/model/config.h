@@ -32,7 +32,7 @@ struct Timers {
   Duration node_timeout = seconds(300);  // SlurmdTimeout: silent so long, a node is lost
   Duration suspect_after = seconds(15);  // silent so long, a node gets no new work
   Duration prepare_timeout =
-      seconds(60);  // silent so long while preparing, an attempt has failed to launch
+      seconds(60);  // silent so long, or so long preparing or starting: it failed to launch
   Duration over_time_limit{};
   Duration backoff_first = seconds(1);  // after a failed launch: 1, 2, 4 … up to the next
   Duration backoff_most = minutes(5);

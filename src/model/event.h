@@ -130,9 +130,11 @@ struct StepEnded {
   std::int32_t exit_code = 0;
   std::int32_t exit_signal = 0;
   bool out_of_memory = false;
+  std::optional<Time> until;  // as its nodes measured it, in this cluster's time; absent: now
   bool operator==(const StepEnded&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(StepEnded, (), (id, attempt, step, exit_code, exit_signal, out_of_memory))
+BOOST_DESCRIBE_STRUCT(StepEnded, (),
+                      (id, attempt, step, exit_code, exit_signal, out_of_memory, until))
 struct Warned {  // the signal of --signal is on its way
   PHALANX_NAMED(Warned);
   WorkloadId id;

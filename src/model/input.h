@@ -190,6 +190,7 @@ struct Heard {
       AttemptReport report;
       Time changed{};
       std::optional<Time> began;  // as it says, in our time; the earliest of all its words
+      std::map<StepNumber, Time> step_ends = {};  // likewise
     };
     std::map<std::pair<WorkloadId, AttemptNumber>, OfAttempt> attempts;
   };

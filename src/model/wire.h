@@ -50,11 +50,13 @@ struct LaunchOrder {
   // away.
   Duration limit = kForever;
   Duration grace = seconds(30);  // between TERM and KILL of that stop
+  // So long may preparing take, and so long starting; then it is given up there.
+  Duration prepare_limit = kForever;
   bool operator==(const LaunchOrder&) const = default;
 };
 BOOST_DESCRIBE_STRUCT(LaunchOrder, (),
                       (kind, label, owner, share, first_node, launch, script_text, environment,
-                       std_in, std_out, std_err, limit, grace))
+                       std_in, std_out, std_err, limit, grace, prepare_limit))
 
 struct Prepare {  // cgroup, folders, prolog; report prepared or refused
   PHALANX_NAMED(Prepare);
@@ -124,9 +126,10 @@ struct StepExit {
   std::int32_t exit_code = 0;
   std::int32_t exit_signal = 0;
   bool out_of_memory = false;
+  std::optional<Duration> ended_ago;  // measured as `began_ago` below
   bool operator==(const StepExit&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(StepExit, (), (step, exit_code, exit_signal, out_of_memory))
+BOOST_DESCRIBE_STRUCT(StepExit, (), (step, exit_code, exit_signal, out_of_memory, ended_ago))
 
 // The whole truth about one attempt on one node: any report supersedes all earlier ones of its
 // fence.

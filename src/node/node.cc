@@ -12,6 +12,7 @@ namespace {
 
 constexpr Duration kKillAgain =
     seconds(2);  // a process in uninterruptible sleep may need a second kill
+constexpr Duration kGiveUpAfter = seconds(10);  // what cannot be killed
 constexpr std::size_t kRememberReleased = 20'000;
 
 void keep(Used& known, const Used& now) {
@@ -24,15 +25,19 @@ struct Attempt {
   LaunchOrder order;
   AttemptReport report;
   bool go = false;        // Go was received
+  bool making = false;    // MakeRoom is under way
   bool room = false;      // its room exists
   bool starting = false;  // StartBatch is under way
+  bool late = false;      // … or MakeRoom, for longer than it may take: it is being killed
   bool stopping = false;
   bool releasing = false;
   bool cleaning = false;  // CleanUp is under way
   Time kill_at = kNever;
+  Time ready_by = kNever;           // when what is under way must be done
   Time stopped_at = kNever;         // when somebody stopped it
   std::optional<Time> began, over;  // of the script; else of Go, and of the last unit
   std::set<StepNumber> units;       // live
+  std::map<StepNumber, Time> step_ends;
   [[nodiscard]] bool runs_by_itself() const {
     return order.first_node && order.kind != WorkloadKind::allocation;
   }
@@ -42,11 +47,17 @@ struct Attempt {
     const bool runs = began && !over && !stopping && !releasing;
     return runs ? later(later(*began, order.limit), milliseconds(1)) : kNever;
   }
+  [[nodiscard]] std::string why_late() const {
+    return format("not {} within {}", room ? "started" : "prepared",
+                  to_string(order.prepare_limit));
+  }
   [[nodiscard]] AttemptReport report_at(Time now) const {
     AttemptReport out = report;
     out.limit = order.limit;
     if (began) out.began_ago = std::max(now - *began, Duration(0));
     if (began && over) out.ran = std::max(*over - *began, Duration(0));
+    for (StepExit& step : out.steps)
+      step.ended_ago = std::max(now - step_ends.at(step.step), Duration(0));
     out.running_steps.clear();
     for (const StepNumber unit : units)
       if (unit != kBatchStep) out.running_steps.push_back(unit);
@@ -88,6 +99,9 @@ struct Node::Machine {
   }
 
   void prepare(const Prepare& order);
+  void make_room(Attempt& a);
+  void give_up(Attempt& a);
+  void refuse(Attempt& a, std::string why);
   void release_earlier(const Fence& fence);
   void go(Attempt& a);
   void signal(Attempt& a, const SignalOrder& order);
@@ -125,7 +139,30 @@ void Node::Machine::prepare(const Prepare& order) {
   a.go = order.go;
   a.report.fence = fence;
   enter(a, AttemptPhase::preparing, "making room");
-  out.push_back(MakeRoom{fence, a.order});
+  make_room(a);
+}
+
+void Node::Machine::make_room(Attempt& a) {
+  a.making = true;
+  a.ready_by = later(now, a.order.prepare_limit);
+  out.push_back(MakeRoom{a.report.fence, a.order});
+}
+
+// What it waits for takes too long: it is killed. If that does not help either, a room in the
+// making is given up, for nothing of the work itself can be running in it; what is starting is not,
+// before it is known that it did not start.
+void Node::Machine::give_up(Attempt& a) {
+  a.ready_by = kNever;
+  if (a.late) return refuse(a, a.why_late());
+  a.late = true;
+  if (a.making) a.ready_by = now + kGiveUpAfter;
+  a.kill_at = now;
+}
+
+// Nothing of it runs here, or will.
+void Node::Machine::refuse(Attempt& a, std::string why) {
+  enter(a, AttemptPhase::refused, std::move(why));
+  release(a);
 }
 
 // An earlier attempt must not live beside this one, nor start when this one is over.
@@ -144,6 +181,7 @@ void Node::Machine::go(Attempt& a) {
     return enter(a, AttemptPhase::running, "");
   }
   a.starting = true;
+  a.ready_by = later(now, a.order.prepare_limit);
   out.push_back(StartBatch{a.report.fence, a.order});
 }
 
@@ -162,7 +200,7 @@ void Node::Machine::signal(Attempt& a, const SignalOrder& order) {
 }
 
 void Node::Machine::stop(Attempt& a, Duration grace) {
-  const bool nothing_here = !a.room && a.report.phase != AttemptPhase::preparing;
+  const bool nothing_here = !a.room && !a.making;
   if (a.stopping || a.releasing || nothing_here) return tell(a);
   a.stopping = true;
   a.stopped_at = now;
@@ -195,10 +233,10 @@ void Node::Machine::set_limit(Attempt& a, Duration limit) {
 
 void Node::Machine::release(Attempt& a) {
   a.releasing = true;
+  a.ready_by = kNever;
   a.stopped_at = std::min(a.stopped_at, now);
   if (a.report.phase == AttemptPhase::gone) return tell(a);
-  if (!a.room && !a.cleaning && a.report.phase != AttemptPhase::preparing)
-    return enter(a, AttemptPhase::gone, "");
+  if (!a.room && !a.cleaning && !a.making) return enter(a, AttemptPhase::gone, "");
   if (a.cleaning) return;        // RoomGone comes and goes on from there
   a.kill_at = now + kKillAgain;  // while a room is being made: its prolog; RoomMade goes on
   out.push_back(KillAll{a.report.fence});
@@ -206,15 +244,18 @@ void Node::Machine::release(Attempt& a) {
 
 void Node::Machine::clean(Attempt& a) {
   a.cleaning = true;
-  a.kill_at = kNever;
+  a.kill_at = a.ready_by = kNever;
   out.push_back(CleanUp{a.report.fence});
 }
 
 void Node::Machine::room_made(Attempt& a, const RoomMade& result) {
+  const std::string error = a.late ? a.why_late() : result.error;
+  a.making = false;
   a.room = true;
+  a.ready_by = kNever;
   if (a.releasing) return clean(a);
-  if (!result.error.empty()) {
-    enter(a, AttemptPhase::refused, result.error);
+  if (!error.empty()) {
+    enter(a, AttemptPhase::refused, error);
     return clean(a);
   }
   if (a.stopping) return enter(a, AttemptPhase::exited, "stopped before it began");
@@ -223,11 +264,12 @@ void Node::Machine::room_made(Attempt& a, const RoomMade& result) {
 }
 
 void Node::Machine::batch_started(Attempt& a, const BatchStarted& result) {
+  if (a.report.phase == AttemptPhase::refused) return;  // it was late, and is killed
   a.starting = false;
+  a.ready_by = kNever;
   if (!result.error.empty()) {
-    a.report.user_fault = result.user_fault;
-    enter(a, AttemptPhase::refused, result.error);
-    return release(a);
+    a.report.user_fault = result.user_fault && !a.late;
+    return refuse(a, a.late ? a.why_late() : result.error);
   }
   a.units.insert(kBatchStep);
   a.began = result.at.value_or(now);
@@ -251,21 +293,29 @@ void Node::Machine::measured(Attempt& a, StepNumber step, const Used& used) {
 }
 
 void Node::Machine::unit_exited(Attempt& a, const UnitExited& result) {
-  if (a.units.erase(result.unit.step) == 0) return;
+  const bool started = result.unit.step != kBatchStep || !a.starting;
+  if (a.units.erase(result.unit.step) == 0 && (started || !result.supervisor_lost)) return;
   measured(a, result.unit.step, result.used);
   a.report.out_of_memory =
       a.report.out_of_memory || (result.out_of_memory && result.unit.step == kBatchStep);
-  a.report.supervisor_lost = a.report.supervisor_lost || result.supervisor_lost;
+  // What was killed because it started too late has not come to an end of its own.
+  a.report.supervisor_lost = a.report.supervisor_lost || result.supervisor_lost || a.late;
   if (result.unit.step == kBatchStep) {
+    a.starting = false;
+    a.ready_by = kNever;
     a.report.exit_code = result.exit_code;
     a.report.exit_signal = result.exit_signal;
     const Time at = result.at.value_or(now);
-    a.report.by_itself = !result.supervisor_lost && at < a.stopped_at;
+    a.report.by_itself = !a.report.supervisor_lost && at < a.stopped_at;
     if (a.report.by_itself) a.report.timed_out = false;
-    return leave(a, at, result.supervisor_lost ? "its supervisor died" : "");
+    return leave(a, at,
+                 a.late                   ? a.why_late()
+                 : result.supervisor_lost ? "its supervisor died"
+                                          : "");
   }
+  a.step_ends[result.unit.step] = result.at.value_or(now);
   a.report.steps.push_back(
-      {result.unit.step, result.exit_code, result.exit_signal, result.out_of_memory});
+      {result.unit.step, result.exit_code, result.exit_signal, result.out_of_memory, std::nullopt});
   if (a.stopping && a.units.empty() && a.report.phase == AttemptPhase::running &&
       !a.runs_by_itself())
     return leave(a, result.at.value_or(now), "stopped");
@@ -367,6 +417,7 @@ std::vector<Action> Node::os(Time now, const OsResult& result) {
       if (a->units.contains(unit.step)) m.measured(*a, unit.step, unit.used);
     if (a->report.phase == AttemptPhase::running) m.tell(*a);
   } else if (std::holds_alternative<RoomEmpty>(result)) {
+    if (a->late && a->starting && !a->releasing) m.refuse(*a, a->why_late());
     if (a->releasing && !a->cleaning && a->room) m.clean(*a);
   } else if (const auto* gone = std::get_if<RoomGone>(&result)) {
     a->room = false;
@@ -390,6 +441,7 @@ std::vector<Action> Node::tick(Time now) {
   m.out.clear();
   for (auto& [fence, a] : m.attempts) {
     if (now >= a.expires()) m.expire(a);
+    if (now >= a.ready_by) m.give_up(a);
     if (now < a.kill_at) continue;
     a.kill_at = now + kKillAgain;
     m.out.push_back(KillAll{fence});
@@ -399,7 +451,8 @@ std::vector<Action> Node::tick(Time now) {
 
 Time Node::next_deadline() const {
   Time next = kNever;
-  for (const auto& [fence, a] : machine_->attempts) next = std::min({next, a.kill_at, a.expires()});
+  for (const auto& [fence, a] : machine_->attempts)
+    next = std::min({next, a.kill_at, a.ready_by, a.expires()});
   return next;
 }
 
@@ -443,7 +496,7 @@ std::vector<Action> Node::restore(Time now, const std::vector<Found>& found) {
     if (m.cluster.empty()) m.cluster = f.fence.cluster;
     if (!f.went) {  // rooms are made again: making one is idempotent
       a.report.phase = AttemptPhase::preparing;
-      m.out.push_back(MakeRoom{f.fence, f.order});
+      m.make_room(a);
       continue;
     }
     a.report.phase = AttemptPhase::running;

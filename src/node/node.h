@@ -10,7 +10,8 @@
 // attempt that it was told to release.
 //
 // `now` is its own clock, which only measures how long something lasts: it keeps the time limit of
-// what runs, also while the controller is away, and says how long work has run.
+// what runs, also while the controller is away, and says how long work has run. It also ends what
+// takes too long to prepare or to start, for only here is it certain that nothing has begun.
 #pragma once
 
 #include <memory>

@@ -40,6 +40,7 @@ class Swarm {
     const Fence f = fence();
     LaunchOrder launch;
     launch.first_node = !rng_.chance(4);
+    if (rng_.chance(3)) launch.prepare_limit = milliseconds(rng_.between(0, 5000));
     if (rng_.chance(5)) launch.kind = WorkloadKind::allocation;
     switch (rng_.below(6)) {
       case 0:
@@ -114,7 +115,7 @@ class Swarm {
     const Fence chosen = of(owed_[rng_.below(owed_.size())]);
     const auto it = std::find_if(owed_.begin(), owed_.end(),
                                  [&](const OsResult& r) { return of(r) == chosen; });
-    const OsResult result = *it;
+    const OsResult result = std::move(*it);
     owed_.erase(it);
     carry_out(node_.os(now_, result));
   }

@@ -158,6 +158,71 @@ TEST_F(NodeMachine, AReleaseStopsWhatPrepareStarted) {
   }
 }
 
+// Nobody waits for a prolog that never ends: it is killed, and if that does not help, the order is
+// refused meanwhile. The room stays ours until it is known to be gone.
+TEST_F(NodeMachine, WhatIsNotPreparedInTimeIsRefused) {
+  LaunchOrder o = batch();
+  o.prepare_limit = seconds(60);
+  for (const bool dies : {true, false}) {
+    node = Node("boot", "c");
+    order(Prepare{kFence, o, true});
+    EXPECT_EQ(node.next_deadline(), kT0 + seconds(60));
+    EXPECT_EQ(text(node.tick(kT0 + seconds(59))), "");
+    EXPECT_EQ(text(node.tick(kT0 + seconds(60))), "kill");
+    if (dies) {
+      EXPECT_EQ(os(RoomMade{kFence, "killed"}), "tell refused; clean");
+      EXPECT_EQ(os(RoomGone{kFence, {}}), "tell refused");
+    } else {
+      EXPECT_EQ(os(RoomEmpty{kFence}), "");
+      EXPECT_EQ(text(node.tick(kT0 + seconds(62))), "kill");
+      EXPECT_EQ(text(node.tick(kT0 + seconds(70))), "tell refused; kill");
+      EXPECT_EQ(order(Release{kFence}, seconds(71)), "kill");  // it may still hold its devices
+      EXPECT_EQ(os(RoomMade{kFence, ""}), "clean");            // it came to its end: too late
+    }
+    EXPECT_EQ(node.next_deadline(), kNever);
+    EXPECT_EQ(node.reports(kT0)[0].detail, "not prepared within 1m");
+  }
+}
+
+TEST_F(NodeMachine, WhatIsPreparedInTimeMayWaitForItsGo) {
+  LaunchOrder o = batch();
+  o.prepare_limit = seconds(60);
+  order(Prepare{kFence, o, false});
+  os(RoomMade{kFence, ""});
+  EXPECT_EQ(node.next_deadline(), kNever);
+}
+
+// A script that hangs before it begins, on a dead file system perhaps. It is killed; what came of
+// it is known only when it is over.
+TEST_F(NodeMachine, WhatDoesNotStartInTimeIsKilled) {
+  LaunchOrder o = batch();
+  o.prepare_limit = seconds(60);
+  const auto start = [&] {
+    node = Node("boot", "c");
+    order(Prepare{kFence, o, true});
+    EXPECT_EQ(os(RoomMade{kFence, ""}), "tell prepared; batch");
+    EXPECT_EQ(text(node.tick(kT0 + seconds(60))), "kill");
+  };
+  start();  // it had not begun
+  EXPECT_EQ(os(BatchStarted{kFence, "cannot open /x/7.out", true}), "tell refused; kill");
+  EXPECT_FALSE(node.reports(kT0)[0].user_fault);
+  EXPECT_EQ(node.reports(kT0)[0].detail, "not started within 1m");
+  start();  // nothing is left of it
+  EXPECT_EQ(text(node.tick(kT0 + seconds(80))), "kill");
+  EXPECT_EQ(os(RoomEmpty{kFence}), "tell refused; kill; clean");
+  start();  // it had
+  EXPECT_EQ(os(BatchStarted{kFence, "", false}), "tell running");
+  EXPECT_EQ(os(UnitExited{{kFence, kBatchStep}, 0, SIGKILL, false, false, {}}), "tell exited");
+  EXPECT_TRUE(node.reports(kT0)[0].supervisor_lost);
+}
+
+TEST_F(NodeMachine, ASupervisorThatDiesBeforeTheScriptBeginsIsNotWaitedFor) {
+  order(Prepare{kFence, batch(), true});
+  os(RoomMade{kFence, ""});
+  EXPECT_EQ(os(UnitExited{{kFence, kBatchStep}, 0, SIGKILL, false, true, {}}), "tell exited");
+  EXPECT_TRUE(node.reports(kT0)[0].supervisor_lost);
+}
+
 TEST_F(NodeMachine, AGoAfterTheReleaseStartsNothing) {
   order(Prepare{kFence, batch(), false});
   os(RoomMade{kFence, ""});
@@ -185,6 +250,16 @@ TEST_F(NodeMachine, ReportsSayWhatWasMeasured) {
   const AttemptReport report = node.reports(kT0)[0];
   EXPECT_EQ(report.used, (Used{20, 2, 90}));
   EXPECT_EQ(report.steps_used, (std::vector<StepUsed>{{0, {4, 1, 60}}, {kBatchStep, {6, 1, 50}}}));
+}
+
+TEST_F(NodeMachine, ReportsSayHowLongAgoAStepEnded) {
+  run();
+  os(StepBegan{{kFence, 0}});
+  UnitExited exited{{kFence, 0}, 0, 0, false, false, {}};
+  exited.at = kT0 - seconds(2);
+  os(exited);
+  EXPECT_EQ(node.reports(kT0)[0].steps[0].ended_ago, seconds(2));
+  EXPECT_EQ(node.reports(kT0 + seconds(5))[0].steps[0].ended_ago, seconds(7));
 }
 
 TEST_F(NodeMachine, SignalsReachWhomTheyMean) {

@@ -4,6 +4,7 @@ import contextlib
 import glob
 import os
 import signal
+import time
 
 from harness import Cluster, alive, case, check, equal, processes_with, wait_for
 
@@ -158,3 +159,78 @@ def lost_node_does_not_start():
     finish(cluster, job)
     equal(len(ran(cluster)), 1, "it ran once")
     wait_for(lambda: not processes_with(cluster.work), "no process of it is left")
+
+
+PATIENT = IMPATIENT.replace("SlurmdTimeout=20", "SlurmdTimeout=300")
+# Says where it runs and as which process, then how long it ran once it may end.
+HOLDER = """echo $SLURMD_NODENAME >> {name}.ran; echo $$ > {name}.pid; began=$(date +%s%3N)
+until [ -e {name}.go ]; do sleep 0.05; done
+echo $(( $(date +%s%3N) - began )) > {name}.ms
+"""
+
+
+def seen_silent(cluster, node):
+    """A node that does not respond has a star."""
+    return cluster.run("sinfo", "-h", "-n", node, "-o", "%T").out.strip().endswith("*")
+
+
+def holders(cluster, *options):
+    """A job on all GPUs of each node: {"n1": id}."""
+    jobs = {}
+    for node in ("n1", "n2", "n3"):
+        jobs[node] = cluster.sbatch(HOLDER.format(name=node), "-w", node, "--gpus=2", *options)
+    wait_for(lambda: all(cluster.exists(f"{node}.pid") and cluster.file(f"{node}.pid").strip() for node in jobs), "they run")
+    return jobs
+
+
+@case("launch.silent_node_keeps_its_work_until_the_timeout")
+def silent_node_keeps_its_work():
+    """Silence for longer than a launch may take, and shorter than SlurmdTimeout: nothing is given away, the work goes on,
+    and what it cost is what it ran."""
+    cluster = Cluster(conf=PATIENT)
+    jobs = holders(cluster)
+    pid = int(cluster.file("n2.pid"))
+    with stopped(cluster, "n2"):
+        silence = time.monotonic()
+        wait_for(lambda: seen_silent(cluster, "n2"), "the node is suspected")
+        waits = cluster.sbatch("hostname > stolen\n", "--gpus=1")
+        wait_for(lambda: time.monotonic() > silence + 65, "the silence lasts", 90)
+        equal([cluster.job_state(job) for job in jobs.values()], ["RUNNING"] * 3, "states")
+        equal(cluster.job_state(waits), "PENDING", "nobody gets the GPUs")
+        check(alive(pid), "its script goes on")
+    wait_for(lambda: not seen_silent(cluster, "n2"), "the node is back")
+    check(alive(pid), "its script still goes on")
+    open(os.path.join(cluster.work, "n2.go"), "w").close()
+    equal(cluster.wait_over(jobs["n2"]), "COMPLETED", "state")
+    equal(cluster.file("n2.ran"), "n2\n", "it ran once")
+    ran_for = int(cluster.file("n2.ms")) / 1000
+    elapsed = int(cluster.run("sacct", "-X", "-n", "-P", "-j", jobs["n2"], "--format=ElapsedRaw").out)
+    check(int(ran_for) <= elapsed <= ran_for + 2, f"elapsed {elapsed} s; it ran {ran_for} s")
+    equal(cluster.wait_over(waits), "COMPLETED", "who waited")
+    equal(cluster.file("stolen"), "n2\n", "where")
+
+
+@case("launch.silent_node_is_given_up_at_the_timeout")
+def silent_node_is_given_up():
+    """At SlurmdTimeout its work is over: what may come back waits and runs elsewhere, the rest failed with its node. What
+    went on there meanwhile is ended when the agent is back."""
+    cluster = Cluster(conf=IMPATIENT)
+    again = cluster.sbatch(HOLDER.format(name="again"), "--gpus=1", "--requeue")
+    wait_for(lambda: cluster.exists("again.pid") and cluster.file("again.pid").strip(), "it runs")
+    node = cluster.file("again.ran").strip()
+    once = cluster.sbatch(HOLDER.format(name="once"), "-w", node, "--gpus=1", "--no-requeue")
+    wait_for(lambda: cluster.exists("once.pid") and cluster.file("once.pid").strip(), "the other one too")
+    before = [int(cluster.file(f"{name}.pid")) for name in ("again", "once")]
+    with stopped(cluster, node):
+        wait_for(lambda: seen_silent(cluster, node), "the node is suspected")
+        equal([cluster.job_state(job) for job in (again, once)], ["RUNNING"] * 2, "states before the timeout")
+        equal(cluster.wait_over(once), "NODE_FAIL", "without requeue")
+        wait_for(lambda: len(cluster.file("again.ran").split()) == 2, "the other one runs elsewhere")
+        check(all(alive(pid) for pid in before), "nobody could end what runs there")
+    wait_for(lambda: not any(alive(pid) for pid in before), "what was given up is ended")
+    wait_for(lambda: free_and_idle(cluster, node), "the node serves again")
+    check(cluster.file("again.ran").split()[1] != node, "where it runs now")
+    equal(cluster.job_state(again), "RUNNING", "the second attempt does not notice")
+    open(os.path.join(cluster.work, "again.go"), "w").close()
+    equal(cluster.wait_over(again), "COMPLETED", "state")
+    equal(len(cluster.file("again.ran").split()), 2, "it ran twice, as it may")
