@@ -248,14 +248,17 @@ TEST(Options, NothingIsIgnoredInSilence) {
                 .find("no container runtime"),
             std::string::npos);  // S005
   EXPECT_NE(error_of(srun("--mpi=pmix x")).find("is not supported"), std::string::npos);
-  for (const char* line : {"--distribution=block:cyclic", "--contiguous", "--nice=5",
-                           "--gpu-bind=closest", "--requeue=expedite"}) {
+  for (const char* line : {"--distribution=block:cyclic", "--contiguous", "--gpu-bind=closest",
+                           "--requeue=expedite"}) {
     const auto parsed = sbatch(line);
     EXPECT_TRUE(parsed.ok()) << line;
     ASSERT_EQ(parsed.diagnostics.size(), 1u) << line;
     EXPECT_NE(parsed.diagnostics[0].message.find("is not honoured"), std::string::npos) << line;
   }
-  EXPECT_EQ(sbatch("--nice=5").value.kept.at("nice"), "5");
+  EXPECT_EQ(sbatch("--gpu-bind=closest").value.kept.at("gpu-bind"), "closest");
+  EXPECT_EQ(sbatch("--nice").value.nice, 100);
+  EXPECT_EQ(sbatch("--nice=-5").value.nice, -5);
+  EXPECT_NE(error_of(sbatch("--nice=much")).find("Invalid --nice value"), std::string::npos);
   EXPECT_TRUE(sbatch("--gpu-bind=none --wait-all-nodes=1 -A x -q y --comment=z --mail-user=u -Q")
                   .diagnostics.empty());
 }
