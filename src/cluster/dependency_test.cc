@@ -100,7 +100,7 @@ TEST(Dependency, WhatCanNeverComeTrueEndsIfItAskedTo) {
   w.run_to_end("n1", 1, 2);
   EXPECT_EQ(w.work(2).phase, Phase::pending);
   EXPECT_EQ(w.work(3).end.cause, EndCause::cancelled);
-  EXPECT_EQ(w.work(3).end.by, End().by);  // nobody did
+  EXPECT_EQ(w.work(3).end.by, End().by);                   // nobody did
   EXPECT_EQ(w.work(last).end.cause, EndCause::cancelled);  // the end of one is the end of the next
   for (const auto& [id, array] : w.state.arrays) EXPECT_TRUE(array.pending.empty());
   w.submit(ends);  // hopeless from the start
