@@ -154,6 +154,7 @@ TEST(Exact, AStepEndsWhenItsNodeSaysSo) {
   request.target = World::target(1);
   request.key = "s";
   ASSERT_TRUE(w.give(request, user("anna")).step);
+  request.overlap = true;
   request.key = "t";
   ASSERT_TRUE(w.give(request, user("anna")).step);
   w.now += seconds(100);
