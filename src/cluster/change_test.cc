@@ -178,6 +178,20 @@ TEST(Requeue, OfEndedWorkItIsANewAttempt) {
   EXPECT_EQ(w.work(1).end, End{});
 }
 
+TEST(Requeue, OfWhatWasCancelledCanBeCancelledAgain) {
+  World w("n1:2");
+  w.submit(job("1"));
+  w.place();
+  w.cancel(World::target(1));
+  w.exits("n1", 1, 0, 15);
+  w.say("n1", 1, AttemptPhase::gone);
+  EXPECT_FALSE(w.give(Requeue{World::target(1)}, user("anna")).error);
+  EXPECT_EQ(w.work(1).phase, Phase::pending);
+  EXPECT_EQ(w.place(), 1U);
+  w.cancel(World::target(1));
+  EXPECT_EQ(w.said(), "n1:Stop");
+}
+
 TEST(Requeue, OfWorkThatHasLeftState) {
   World w("n1:2");
   WorkloadSpec spec = job("1");

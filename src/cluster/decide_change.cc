@@ -59,6 +59,13 @@ Status may_update(const Draft& d, const Update& input, const Workload* w) {
   return {};
 }
 
+bool is_held(const State& state, WorkloadId id) {
+  const auto held = [](const auto& row) { return row.held_by_user || row.held_by_admin; };
+  if (const Workload* w = find_workload(state, id)) return held(*w) || !w->held_why.empty();
+  const Array* array = find_array(state, id);
+  return array && held(*array);
+}
+
 Status update(Draft& d, const Update& input) {
   Selection s = TRY(select(d, input.target));
   std::erase_if(s.workloads, [](const Workload* w) { return w->phase == Phase::ended; });
@@ -76,7 +83,8 @@ Status update(Draft& d, const Update& input) {
   const bool admin = by_admin(d, s, hold);
   for (const WorkloadId id : rows(d, s)) {
     const Workload* w = find_workload(d.state, id);
-    if (input.priority && (!w || w->phase == Phase::pending)) d.say(Held{id, hold, admin, ""});
+    const bool waits = !w || w->phase == Phase::pending;
+    if (input.priority && waits && hold != is_held(d.state, id)) d.say(Held{id, hold, admin, ""});
     if (!hold || input.limit || input.nice)
       d.say(Updated{id, input.limit, hold ? std::nullopt : input.priority, input.nice});
   }

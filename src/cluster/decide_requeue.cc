@@ -36,6 +36,12 @@ Workload waits_again(const Draft& d, const Workload& ended, bool hold) {
   row.held_by_admin = hold && held_by_admin(d, ended);
   row.promise.reset();
   row.cancel_asked = false;
+  row.cancelled_by = End().by;
+  row.stop_since = Time{};
+  row.stop_cause = EndCause::none;
+  row.stop_exit = 0;
+  row.stop_again.reset();
+  row.stop_why.clear();
   row.end = End{};
   row.ended = Time{};
   return row;
