@@ -108,8 +108,9 @@ def at_every_named_point():
         wait_for(lambda: controller.poll() is not None, f"the controller dies at {point}", 180)
         equal(controller.returncode, -signal.SIGKILL, f"how it ended at {point}")
     # A snapshot that is never finished kills the child that writes it; the controller goes on.
+    before = len(cluster.log())
     controller = cluster.start_daemon(words, env={"PHALANX_CRASH_AT": "before-rename"})
-    wait_for(lambda: "snapshot" in (said := cluster.log()) and "killed" in said, "the child dies", 180)
+    wait_for(lambda: "snapshot" in (said := cluster.log()[before:]) and "killed" in said, "the child dies", 180)
     check(controller.poll() is None, "the controller lives")
     cluster.kill_daemon("controller")
     cluster.start_daemon(words)
