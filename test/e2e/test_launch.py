@@ -163,9 +163,10 @@ def lost_node_does_not_start():
 
 PATIENT = IMPATIENT.replace("SlurmdTimeout=20", "SlurmdTimeout=300")
 # Says where it runs and as which process, then how long it ran once it may end.
-HOLDER = """echo $SLURMD_NODENAME >> {name}.ran; echo $$ > {name}.pid; began=$(date +%s%3N)
+HOLDER = """now() {{ python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000000)'; }}
+echo $SLURMD_NODENAME >> {name}.ran; echo $$ > {name}.pid; began=$(now)
 until [ -e {name}.go ]; do sleep 0.05; done
-echo $(( $(date +%s%3N) - began )) > {name}.ms
+echo $(( $(now) - began )) > {name}.ms
 """
 
 
@@ -215,10 +216,10 @@ def silent_node_is_given_up():
     """At SlurmdTimeout its work is over: what may come back waits and runs elsewhere, the rest failed with its node. What
     went on there meanwhile is ended when the agent is back."""
     cluster = Cluster(conf=IMPATIENT)
-    again = cluster.sbatch(HOLDER.format(name="again"), "--gpus=1", "--requeue")
+    again = cluster.sbatch(HOLDER.format(name="again"), "--gpus=1", "--mem=50", "--requeue")
     wait_for(lambda: cluster.exists("again.pid") and cluster.file("again.pid").strip(), "it runs")
     node = cluster.file("again.ran").strip()
-    once = cluster.sbatch(HOLDER.format(name="once"), "-w", node, "--gpus=1", "--no-requeue")
+    once = cluster.sbatch(HOLDER.format(name="once"), "-w", node, "--gpus=1", "--mem=50", "--no-requeue")
     wait_for(lambda: cluster.exists("once.pid") and cluster.file("once.pid").strip(), "the other one too")
     before = [int(cluster.file(f"{name}.pid")) for name in ("again", "once")]
     with stopped(cluster, node):
