@@ -14,7 +14,7 @@ namespace {
 constexpr Duration kPauseFirst = milliseconds(100);
 constexpr Duration kPauseMost = seconds(5);
 constexpr Duration kPauseQuiet = seconds(2);
-constexpr Duration kSettled = seconds(1);
+constexpr Duration kSettled = seconds(1);  // a refusal comes sooner
 constexpr Duration kHeartbeat = seconds(5);
 constexpr Duration kOverslept = seconds(11);  // two heartbeats have not been sent
 

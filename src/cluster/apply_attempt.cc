@@ -39,14 +39,6 @@ PastAttempt past_attempt(const State& state, const Workload& w, Time at, const E
   return past;
 }
 
-void stop_is_over(Workload& w) {
-  w.stop_since = Time{};
-  w.stop_cause = EndCause::none;
-  w.stop_exit = 0;
-  w.stop_again.reset();
-  w.stop_why.clear();
-}
-
 // It waits once more.
 void come_back(State& state, Workload& w, const Ended& e) {
   w.phase = Phase::pending;

@@ -51,8 +51,9 @@ std::optional<Time> measured_end(const Heard& heard, const Workload& w, const St
   std::optional<Time> end;
   for (const StepShare& share : step.shares) {
     const auto* last = last_report(heard, w, share.node);
-    const auto it = last ? last->step_ends.find(step.number) : decltype(last->step_ends.end())();
-    if (!last || it == last->step_ends.end()) return std::nullopt;
+    if (!last) return std::nullopt;
+    const auto it = last->step_ends.find(step.number);
+    if (it == last->step_ends.end()) return std::nullopt;
     end = std::max(end.value_or(it->second), it->second);
   }
   return end;

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cluster/access.h"
 #include "cluster/decide.h"
+#include "cluster/tables.h"
 #include "cluster/target.h"
 
 namespace phalanx::cluster {
@@ -37,11 +38,7 @@ Workload waits_again(const Draft& d, const Workload& ended, bool hold) {
   row.promise.reset();
   row.cancel_asked = false;
   row.cancelled_by = End().by;
-  row.stop_since = Time{};
-  row.stop_cause = EndCause::none;
-  row.stop_exit = 0;
-  row.stop_again.reset();
-  row.stop_why.clear();
+  stop_is_over(row);
   row.end = End{};
   row.ended = Time{};
   return row;

@@ -19,6 +19,17 @@ AttemptReport ran(const World& w, JobNumber number, Duration lasted, Duration en
   return report;
 }
 
+// A running job with a step "s"; when it was placed.
+Time run_with_step(World& w, StepRequest& request) {
+  w.submit(job("1"));
+  const Time placed = w.now;
+  w.place();
+  request.target = World::target(1);
+  request.key = "s";
+  EXPECT_TRUE(w.give(request, user("anna")).step);
+  return placed;
+}
+
 TEST(Exact, AnEndDuringAnOutageIsInTimeAndCostsWhatRan) {
   World w("n1:2");
   WorkloadSpec spec = job("1x2");
@@ -147,13 +158,8 @@ TEST(Exact, AChangedLimitReachesTheNode) {
 // Told only when its job was over for long.
 TEST(Exact, AStepEndsWhenItsNodeSaysSo) {
   World w("n1:2");
-  w.submit(job("1"));
-  const Time placed = w.now;
-  w.place();
   StepRequest request;
-  request.target = World::target(1);
-  request.key = "s";
-  ASSERT_TRUE(w.give(request, user("anna")).step);
+  const Time placed = run_with_step(w, request);
   request.overlap = true;
   request.key = "t";
   ASSERT_TRUE(w.give(request, user("anna")).step);
@@ -169,13 +175,8 @@ TEST(Exact, AStepEndsWhenItsNodeSaysSo) {
 // The end that srun tells is the nodes', if they have told theirs.
 TEST(Exact, SrunSaysHowAStepEndedAndItsNodeWhen) {
   World w("n1:2");
-  w.submit(job("1"));
-  const Time placed = w.now;
-  w.place();
   StepRequest request;
-  request.target = World::target(1);
-  request.key = "s";
-  ASSERT_TRUE(w.give(request, user("anna")).step);
+  const Time placed = run_with_step(w, request);
   w.now += seconds(30);
   StepOver over;
   over.target = World::target(1);
@@ -184,6 +185,17 @@ TEST(Exact, SrunSaysHowAStepEndedAndItsNodeWhen) {
   EXPECT_FALSE(w.give(over, user("anna")).error);
   EXPECT_EQ(w.work(1).steps.at(0).ended, placed + seconds(30)) << "its node has said nothing";
   EXPECT_FALSE(w.work(1).steps.at(0).measured);
+
+  request.key = "t";
+  ASSERT_TRUE(w.give(request, user("anna")).step);
+  w.now += seconds(30);
+  AttemptReport report = w.about("n1", 1, AttemptPhase::running);
+  report.steps = {{1, 0, 0, false, seconds(10)}};
+  w.say("n1", report);
+  over.target.step = 1;
+  EXPECT_FALSE(w.give(over, user("anna")).error);
+  EXPECT_EQ(w.work(1).steps.at(1).ended, placed + seconds(50));
+  EXPECT_TRUE(w.work(1).steps.at(1).measured);
 }
 
 TEST(Exact, AStepDoesNotOutliveItsJob) {

@@ -24,6 +24,14 @@ void count_blob(State& state, const std::string& hash, std::int64_t by) {
 
 }  // namespace
 
+void stop_is_over(Workload& w) {
+  w.stop_since = Time{};
+  w.stop_cause = EndCause::none;
+  w.stop_exit = 0;
+  w.stop_again.reset();
+  w.stop_why.clear();
+}
+
 void use_blobs(State& state, const WorkloadSpec& spec, std::int64_t by) {
   count_blob(state, spec.launch.script, by);
   count_blob(state, spec.launch.environment, by);

@@ -32,6 +32,9 @@ void drop_name(State& state, const WorkloadSpec& spec, WorkloadId id);
 void add_dependent(State& state, const WorkloadSpec& spec, WorkloadId id);
 void drop_dependent(State& state, const WorkloadSpec& spec, WorkloadId id);
 
+// No stop is ordered any more.
+void stop_is_over(Workload& w);
+
 void use_blobs(State& state, const WorkloadSpec& spec, std::int64_t by);
 
 void take_share(State& state, WorkloadId id, const NodeShare& share);
