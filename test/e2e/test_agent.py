@@ -175,6 +175,10 @@ def jobs_outlive_it():
     wait_for(lambda: "two" in cluster.output(job), "it goes on without daemons")
     cluster.start()
     equal(cluster.wait_over(job), "COMPLETED", "state")
+    wait_for(lambda: not cluster.run("squeue", "-h").out.strip(), "its node has cleaned up")
+    cluster.stop()
+    wait_for(lambda: not processes_with(cluster.dir), "nothing is guarded, and nobody guards it")
+    cluster.start()
 
 
 @case("up.networks_of_work_outlive_it")
