@@ -7,7 +7,6 @@
 
 // Any bytes are an object or an error; an object can be checked against its own shape.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes are text here
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto object = phalanx::kube::decode_protobuf(text);
   if (!object.ok()) return 0;

@@ -8,7 +8,6 @@
 
 // Any text is a quantity or an error, and no quantity is negative.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes are text here
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto cpus = phalanx::kube::parse_cpus(text); cpus.ok())
     ASSERT(*cpus >= phalanx::Quantity());
