@@ -35,6 +35,7 @@ std::optional<slurm::StepReply> get_step(Session& session, const std::string& jo
   ask.zone = local_zone(wall_now());
   ask.program = line.options.arguments.front();
   ask.key = fresh_key();
+  ask.own_job = where == Where::own_job;
   Duration pause = kFirstPause;
   bool waited = false;
   note_signals();

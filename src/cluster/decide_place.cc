@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "cluster/decide.h"
-#include "reconcile/reconcile.h"
+#include "model/dependency.h"
 
 namespace phalanx::cluster {
 namespace {
@@ -40,8 +40,7 @@ bool array_full(const Draft& d, const Subject& s) {
 bool may_start(const Draft& d, const Subject& s) {
   if (s.held || s.spec->begin > d.now || array_full(d, s)) return false;
   if (s.workload && (s.workload->not_before > d.now || s.workload->current)) return false;
-  return reconcile::dependence(d.state, *s.spec, s.id, d.now).verdict ==
-         reconcile::Verdict::satisfied;
+  return dependence(d.state, *s.spec, s.id, d.now).verdict == Verdict::satisfied;
 }
 
 bool partition_allows(const Partition& p, const Subject& s, std::size_t nodes) {

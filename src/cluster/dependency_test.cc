@@ -1,11 +1,9 @@
 // Dependencies on single elements of arrays, and work that ends when its own can never come true.
+#include "model/dependency.h"
 #include "cluster/testing.h"
-#include "reconcile/reconcile.h"
 
 namespace phalanx::cluster {
 namespace {
-
-using reconcile::Verdict;
 
 WorkloadSpec waits_for(const World& w, DependencyKind kind, JobNumber on,
                        std::optional<std::uint32_t> index = {}) {
@@ -20,7 +18,7 @@ WorkloadSpec waits_for(const World& w, DependencyKind kind, JobNumber on,
 }
 
 Verdict verdict(const World& w, const Workload& work) {
-  return reconcile::dependence(w.state, *work.spec, work.id, w.now).verdict;
+  return dependence(w.state, *work.spec, work.id, w.now).verdict;
 }
 
 TEST(Dependency, OnAnElementThatIsStillPending) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "reconcile/reconcile.h"
+#include "model/dependency.h"
 
 namespace phalanx::plan {
 namespace {
@@ -42,10 +42,10 @@ std::optional<Reason> last_attempt(const State& state, const Candidate& c) {
 }
 
 std::optional<Reason> depends(const State& state, Time now, const Candidate& c) {
-  const reconcile::Dependence d = reconcile::dependence(state, *c.spec, c.id, now);
-  if (d.verdict == reconcile::Verdict::satisfied) return std::nullopt;
-  Reason reason = because(d.verdict == reconcile::Verdict::never ? ReasonCode::dependency_never
-                                                                 : ReasonCode::dependency);
+  const Dependence d = dependence(state, *c.spec, c.id, now);
+  if (d.verdict == Verdict::satisfied) return std::nullopt;
+  Reason reason =
+      because(d.verdict == Verdict::never ? ReasonCode::dependency_never : ReasonCode::dependency);
   reason.other = d.on;
   return reason;
 }
@@ -154,8 +154,8 @@ Time eligible_again(const State& state, Time now, const Candidate& c) {
   Time next = kNever;
   if (c.spec->begin > now) next = std::min(next, c.spec->begin);
   if (c.workload && c.workload->not_before > now) next = std::min(next, c.workload->not_before);
-  const reconcile::Dependence d = reconcile::dependence(state, *c.spec, c.id, now);
-  if (d.verdict == reconcile::Verdict::waiting && d.at > now) next = std::min(next, d.at);
+  const Dependence d = dependence(state, *c.spec, c.id, now);
+  if (d.verdict == Verdict::waiting && d.at > now) next = std::min(next, d.at);
   return next;
 }
 

@@ -1,6 +1,6 @@
 #include "reconcile/hopeless.h"
 
-#include "reconcile/reconcile.h"
+#include "model/dependency.h"
 
 namespace phalanx::reconcile {
 namespace {

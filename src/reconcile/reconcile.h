@@ -1,6 +1,6 @@
-// Desired state → what to do about it: dependencies between workloads, objects that keep workloads
-// going until enough have succeeded, and how failed launches wait. Reads State, changes nothing: it
-// answers verdicts, or Inputs that the core decides like anybody's.
+// Desired state → what to do about it: objects that keep workloads going until enough have
+// succeeded, work that waits for what can never come, and how failed launches wait. Reads State,
+// changes nothing: it answers Inputs that the core decides like anybody's.
 //
 // Everything here is level-triggered: it looks at how things are, never at how they came about, so
 // that a repeated question has the same answer and a lost one is made up for by the next.
@@ -12,20 +12,6 @@
 #include "model/input.h"
 
 namespace phalanx::reconcile {
-
-// satisfied: may start. waiting: not yet. never: the other ended in a way that cannot satisfy it.
-enum class Verdict { satisfied, waiting, never };
-
-struct Dependence {
-  Verdict verdict = Verdict::satisfied;
-  WorkloadId on;     // the one that blocks; none if satisfied
-  Time at = kNever;  // when waiting may end by time alone (after:ID+minutes)
-};
-
-// Whether `spec`'s dependencies let `self` (a workload or an array with this spec) start. Decided
-// on the other's final state, not on events of its life: work that was cancelled while pending
-// counts as ended and not ok. A singleton waits for earlier work of the same owner and name.
-Dependence dependence(const State& state, const WorkloadSpec& spec, WorkloadId self, Time now);
 
 // How long work waits after its `failures`th failed launch in a row: 1, 2, 4 … seconds, up to a
 // most.

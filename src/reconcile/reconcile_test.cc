@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/dependency.h"
+
 namespace phalanx::reconcile {
 namespace {
 

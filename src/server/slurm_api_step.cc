@@ -81,6 +81,7 @@ Result<slurm::StepPlan> plan_of(const Door& door, const slurm::StepAsk& ask) {
   context.zone = ask.zone;
   auto options = slurm::parse_tokens(slurm::Tool::Srun, ask.tokens, context);
   if (const Diagnostic* error = options.first_error()) return invalid(error->message);
+  if (ask.own_job) options.value.origins.erase("exclusive");  // the step has all of its CPUs
   slurm::StepPlan plan = TRY(slurm::translate_step(*w, options.value, ask.program));
   for (const Diagnostic& said : options.diagnostics) plan.notes.push_back(said.message);
   plan.request.target = target;

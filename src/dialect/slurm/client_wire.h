@@ -88,9 +88,10 @@ struct StepAsk {
   Zone zone;
   std::string program;
   std::string key;
+  bool own_job = false;  // whose submission has acted upon the options of jobs
   bool operator==(const StepAsk&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(StepAsk, (), (job, tokens, zone, program, key))
+BOOST_DESCRIBE_STRUCT(StepAsk, (), (job, tokens, zone, program, key, own_job))
 
 struct StepNode {
   std::string name;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,17 @@ struct Layout {
 // "%[.][width]letter" with literal text between. What cannot be read becomes literal text, and its
 // character is listed in `bad`.
 Layout parse_letters(std::string_view format);
+// What "%all" stands for: the letters of all fields, parted by '|'.
+template <typename Field>
+std::string every_letter(std::span<const Field> fields) {
+  std::string format;
+  for (const Field& field : fields) {
+    if (field.letter == 0) continue;
+    format += format.empty() ? "%" : "|%";
+    format += field.letter;
+  }
+  return format;
+}
 // "name[:[.][width][suffix]],…": 20 wide where no width is written; an empty one after the colon is
 // as wide as the text.
 Layout parse_names(std::string_view format);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "dialect/slurm/hostlist.h"
 #include "dialect/slurm/translate.h"
+#include "model/dependency.h"
 
 namespace phalanx::slurm {
 namespace {
@@ -314,30 +315,36 @@ std::string other_name(const State& state, WorkloadId id, const WorkloadSpec& wa
   return "";
 }
 
-std::string JobRow::dependency() const {
-  std::string out;
-  const std::size_t none = out.size();
-  for (std::size_t i = 0; i < spec_->dependencies.size(); ++i) {
-    const phalanx::Dependency& d = spec_->dependencies[i];
-    if (pending() == false) break;
-    if (out.size() != none) out += d.any ? '?' : ',';
-    out += boost::describe::enum_to_string(d.kind, "");
-    if (d.kind == phalanx::DependencyKind::singleton) {
-      out += "(unfulfilled)";
-      continue;
-    }
+std::string JobRow::one_dependency(std::size_t index) const {
+  const phalanx::Dependency& d = spec_->dependencies[index];
+  const WorkloadId self = workload_ ? workload_->id : array_->id;
+  const Verdict verdict = dependence_on(view_->state, d, *spec_, self, view_->now).verdict;
+  if (verdict == Verdict::satisfied) return "";
+  std::string out = boost::describe::enum_to_string(d.kind, "");
+  if (d.kind != phalanx::DependencyKind::singleton) {
     JobNumber on = 0;
     if (const Workload* w = find_workload(view_->state, d.on)) on = w->number;
     if (const Array* array = find_array(view_->state, d.on)) on = array->number;
-    std::string name = format("{}", on);
-    if (on != 0 && d.index) name += format("_{}", *d.index);
-    if (on == 0) name = dependency_name(*spec_, i);
-    out += ":" + name;
-    if (d.kind == phalanx::DependencyKind::aftercorr) out += "_*";
-    if (d.delay != Duration{})
-      out += format("+{}", std::chrono::duration_cast<minutes>(d.delay).count());
-    const bool never = on == 0 || why().code == ReasonCode::dependency_never;
-    out += never ? "(failed)" : "(unfulfilled)";
+    out += ":" + (on == 0 ? dependency_name(*spec_, index) : format("{}", on));
+    if (on != 0 && d.index) out += format("_{}", *d.index);
+  }
+  if (d.kind == phalanx::DependencyKind::aftercorr) out += "_*";
+  if (d.delay != Duration{})
+    out += format("+{}", std::chrono::duration_cast<minutes>(d.delay).count());
+  return out + (verdict == Verdict::never ? "(failed)" : "(unfulfilled)");
+}
+
+std::string JobRow::dependency() const {
+  std::string out;
+  const WorkloadId self = workload_ ? workload_->id : array_->id;
+  if (!pending() ||
+      dependence(view_->state, *spec_, self, view_->now).verdict == Verdict::satisfied)
+    return out;
+  for (std::size_t i = 0; i < spec_->dependencies.size(); ++i) {
+    const std::string one = one_dependency(i);
+    if (one.empty()) continue;
+    if (!out.empty()) out += spec_->dependencies[i - 1].any ? '?' : ',';
+    out += one;
   }
   return out;
 }

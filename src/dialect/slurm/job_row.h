@@ -89,11 +89,14 @@ class JobRow {
   [[nodiscard]] std::string min_memory() const;  // "1000M", per CPU or per node
   [[nodiscard]] bool memory_is_per_cpu() const;
 
-  [[nodiscard]] std::string dependency() const;  // "afterok:225(unfulfilled)"; empty: none
+  // Those that are not satisfied yet: "afterok:225(unfulfilled)"; empty: none.
+  [[nodiscard]] std::string dependency() const;
   [[nodiscard]] std::string output(const std::string& pattern, bool error_file) const;
   [[nodiscard]] ExitCode exit_code() const;
 
  private:
+  [[nodiscard]] std::string one_dependency(std::size_t index) const;
+
   const View* view_;
   const Workload* workload_ = nullptr;
   const Array* array_ = nullptr;

@@ -20,6 +20,22 @@ Said finished(const Answer& answer, const std::vector<Reply>& replies) {
   return answer.finish(answer.said, replies);
 }
 
+std::shared_ptr<WorkloadSpec> waits_for(const std::vector<WorkloadId>& on, bool any) {
+  auto spec = std::make_shared<WorkloadSpec>();
+  spec->name = "next";
+  spec->partition = "train";
+  spec->owner.user = "alice";
+  for (const WorkloadId id : on)
+    spec->dependencies.push_back({phalanx::DependencyKind::afterok, id, {}, any, {}});
+  if (!on.empty()) spec->dependencies.back().any = false;
+  return spec;
+}
+
+void over(Workload& w, EndCause cause) {
+  w.phase = Phase::ended;
+  w.end.cause = cause;
+}
+
 // Golden sacct: afterok:29(failed), also when 29 has left.
 TEST(Squeue, DependenciesAreNamedAlsoOnJobsThatHaveLeft) {
   struct Case {
@@ -37,12 +53,8 @@ TEST(Squeue, DependenciesAreNamedAlsoOnJobsThatHaveLeft) {
   };
   for (const Case& c : cases) {
     QueryWorld w = recorded();
-    auto spec = std::make_shared<WorkloadSpec>();
-    spec->name = "next";
-    spec->partition = "train";
-    spec->owner.user = "alice";
-    for (const WorkloadId on : c.on)
-      spec->dependencies.push_back({phalanx::DependencyKind::afterok, on, {}, false, {}});
+    over(w.state.workloads[there], EndCause::failed);
+    const auto spec = waits_for(c.on, false);
     spec->asked[kDependencyNames] = c.names;
     const Workload& next = w.add(300, spec, hours(1));
     w.outlook.waits[next.id].reason.code = ReasonCode::dependency_never;
@@ -54,6 +66,35 @@ TEST(Squeue, DependenciesAreNamedAlsoOnJobsThatHaveLeft) {
                      "never satisfy it.\n",
                      c.why));
   }
+}
+
+TEST(Squeue, OnlyDependenciesThatStillBlockAreShown) {
+  const auto shown = [](bool any, EndCause first) {
+    QueryWorld w = recorded();
+    const auto past = std::make_shared<WorkloadSpec>();
+    past->owner.user = "alice";
+    const WorkloadId one = w.add(301, past, hours(1)).id, two = w.add(302, past, hours(1)).id,
+                     three = w.add(303, past, hours(1)).id;
+    over(w.state.workloads[one], first);
+    w.add(304, waits_for({one, two, three}, any), hours(1));
+    return w.ask("squeue", {"-h", "-j", "304", "-o", "%E"}).said.out;
+  };
+  EXPECT_EQ(shown(false, EndCause::completed),
+            "afterok:302(unfulfilled),afterok:303(unfulfilled)\n");
+  EXPECT_EQ(shown(false, EndCause::failed),
+            "afterok:301(failed),afterok:302(unfulfilled),afterok:303(unfulfilled)\n");
+  EXPECT_EQ(shown(true, EndCause::failed),
+            "afterok:301(failed)?afterok:302(unfulfilled)?afterok:303(unfulfilled)\n");
+  EXPECT_EQ(shown(true, EndCause::completed), "(null)\n");  // one of them suffices
+}
+
+TEST(Squeue, AllMeansEveryLetterThereIs) {
+  const QueryWorld w = recorded();
+  const std::string jobs = w.out("squeue", {"-j", "242", "-o", "%all"});
+  EXPECT_TRUE(jobs.starts_with("ACCOUNT|JOBID|EXEC_HOST|TRES_PER_NODE|")) << jobs;
+  EXPECT_NE(jobs.find("\nphysics|242|n1|"), std::string::npos) << jobs;
+  const std::string nodes = w.out("sinfo", {"-o", "%ALL"});
+  EXPECT_TRUE(nodes.starts_with("AVAIL|NODES(A/I)|ACTIVE_FEATURES|")) << nodes;
 }
 
 TEST(Scancel, NamesBecomeTargets) {
@@ -80,7 +121,8 @@ TEST(Scancel, SignalsGoWhereTheyAreTold) {
 TEST(Scancel, FiltersPickOwnJobs) {
   const QueryWorld w = recorded();
   EXPECT_EQ(w.ask("scancel", {"--me"}).inputs.size(), 6U);
-  EXPECT_EQ(w.ask("scancel", {"-u", "bob"}).inputs.size(), 0U);  // not alice's to end
+  EXPECT_EQ(w.ask("scancel", {"-u", "bob"}).inputs.size(), 1U);  // which is refused and says so
+  EXPECT_EQ(w.ask("scancel", {"-p", "cpu"}).inputs.size(), 0U);  // bob's is passed over
   EXPECT_EQ(w.ask("scancel", {"-t", "PENDING", "-p", "train"}).inputs.size(), 2U);
   EXPECT_EQ(w.ask("scancel", {"-n", "gpu2"}).inputs.size(), 1U);
   EXPECT_EQ(w.ask("scancel", {"--name=gpu2", "242"}).inputs.size(), 0U);
@@ -155,6 +197,31 @@ TEST(Offline, HostListsAndVersion) {
   EXPECT_FALSE(answer_offline("scontrol", {"show", "job"}, "").has_value());
   EXPECT_EQ(answer_offline("scontrol", {"show", "hostnames"}, "")->err,
             "scontrol: error: host list is empty\n");
+}
+
+// What became of attempts that others followed.
+TEST(Sacct, DuplicatesSayHowEachAttemptEnded) {
+  QueryWorld w = recorded();
+  Workload& job = w.add(300, QueryWorld::spec("again"), hours(1));
+  const auto ends = [&](EndCause cause, bool ran) {
+    PastAttempt past;
+    past.number = static_cast<std::uint32_t>(job.past.size() + 1);
+    past.placed = past.ended = w.now;
+    if (ran) past.launched = w.now;
+    past.end.cause = cause;
+    job.past.push_back(past);
+  };
+  ends(EndCause::none, true);
+  ends(EndCause::launch_failed, false);
+  ends(EndCause::launch_failed, true);
+  ends(EndCause::node_failed, true);
+  job.past.back().end.detail = "node n5: it was silent";
+  w.run(job, {5}, 1, 1000);
+  EXPECT_EQ(w.out("sacct", {"-D", "-X", "-n", "-P", "-j", "300", "-o", "State"}),
+            "REQUEUED\nREQUEUED\nNODE_FAIL\nNODE_FAIL\nRUNNING\n");
+  EXPECT_EQ(w.out("why", {"300"}),
+            "Job 300 (again) is running on n5 since 2026-11-30T08:06:08; its time limit ends at "
+            "2026-11-30T09:06:08.\nIts last attempt ended: node n5: it was silent.\n");
 }
 
 TEST(Why, TellsEveryPhase) {

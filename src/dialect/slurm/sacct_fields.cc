@@ -354,12 +354,23 @@ std::string AccountRow::id(bool raw) const {
   return step ? job_id + "." + step_name(step->number) : job_id;
 }
 
-std::string AccountRow::state() const {
-  if (attempt) {
-    const bool requeued =
-        attempt->end.cause == EndCause::none || attempt->end.cause == EndCause::cancelled;
-    return requeued ? "REQUEUED" : state_of(attempt->end.cause);
+namespace {
+// Of an attempt that another one followed.
+std::string state_of_attempt(const PastAttempt& attempt) {
+  switch (attempt.end.cause) {
+    case EndCause::none:
+    case EndCause::cancelled:
+      return "REQUEUED";
+    case EndCause::launch_failed:  // as in Slurm, where it ran and its node lost it
+      return attempt.launched == Time{} ? "REQUEUED" : "NODE_FAIL";
+    default:
+      return state_of(attempt.end.cause);
   }
+}
+}  // namespace
+
+std::string AccountRow::state() const {
+  if (attempt) return state_of_attempt(*attempt);
   if (!step) {
     std::string base = job->base();
     if (base == "CANCELLED" && job->over() && job->workload()->end.by != End().by)

@@ -150,10 +150,12 @@ void plan_named(const View& view, const Arguments& a, const Filter& filter, cons
   }
 }
 
+// Without a user named, others' work is passed over; with one, its refusal is the answer.
 void plan_filtered(const View& view, const Filter& filter, const Cancel& how, Plan& plan) {
   for (const JobRow& row : job_rows(view, {}).rows) {
-    const bool may = view.who.operator_ || row.spec().owner.uid == view.who.uid;
-    if (may && filter.passes(row)) plan.add(target_of(row), row.id(), how);
+    const bool meant =
+        view.who.operator_ || !filter.users.empty() || row.spec().owner.uid == view.who.uid;
+    if (meant && filter.passes(row)) plan.add(target_of(row), row.id(), how);
   }
 }
 

@@ -109,9 +109,10 @@ Layout layout_of(Query& q) {
   const std::string environment = environment_of(q.ask, "SINFO_FORMAT");
   const bool plain = !a.has("long") && !a.has("Node") && !a.has("summarize") &&
                      !a.has("list-reasons") && !environment.empty();
-  Layout layout = a.has("Format") && !a.has("format")
-                      ? parse_names(a.value("Format"))
-                      : parse_letters(a.value("format", plain ? environment : default_format(q)));
+  std::string letters = a.value("format", plain ? environment : default_format(q));
+  if (iequals(letters, "%all")) letters = every_letter(info_fields());
+  Layout layout =
+      a.has("Format") && !a.has("format") ? parse_names(a.value("Format")) : parse_letters(letters);
   std::erase_if(layout.columns, [&](const Column& column) {
     if (info_field(column)) return false;
     layout.bad.push_back(column.written);

@@ -183,6 +183,8 @@ std::string time_or_infinite(Duration limit) {
   return limit == kForever ? "infinite" : print_time(limit);
 }
 
+std::span<const InfoField> info_fields() { return kFields; }
+
 const InfoField* info_field(const Column& column) {
   const bool letter = column.written.size() == 1;
   for (const InfoField& field : kFields) {

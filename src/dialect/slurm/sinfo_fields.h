@@ -1,6 +1,7 @@
 // The columns of sinfo. Internal to dialect/slurm.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct InfoField {
   std::string (*text)(const NodeGroup& group, const Moments& moments);
 };
 const InfoField* info_field(const Column& column);
+std::span<const InfoField> info_fields();
 
 std::string time_or_infinite(Duration limit);
 

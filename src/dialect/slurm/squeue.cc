@@ -243,6 +243,7 @@ Layout layout_of(Query& q) {
     letters = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
   if (a.has("format")) letters = a.value("format");
   if (a.has("Format")) names = a.value("Format");
+  if (iequals(letters, "%all")) letters = every_letter(queue_fields());
   if (!names.empty() && !a.has("format"))
     layout = parse_names(names);
   else

@@ -239,6 +239,8 @@ constexpr QueueField kFields[] = {
 
 }  // namespace
 
+std::span<const QueueField> queue_fields() { return kFields; }
+
 const QueueField* queue_field(const Column& column) {
   const bool letter = column.written.size() == 1;
   for (const QueueField& field : kFields) {

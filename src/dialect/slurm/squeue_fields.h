@@ -1,6 +1,7 @@
 // The columns of squeue. Internal to dialect/slurm.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "dialect/slurm/query.h"
@@ -14,5 +15,6 @@ struct QueueField {
   std::string (*text)(const JobRow& row, const Moments& moments);
 };
 const QueueField* queue_field(const Column& column);
+std::span<const QueueField> queue_fields();
 
 }  // namespace phalanx::slurm

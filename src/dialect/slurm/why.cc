@@ -90,12 +90,10 @@ std::string about(const JobRow& row, const Moments& moments) {
   std::string out = format("Job {} ({}) {}.\n", row.id(), printable(row.spec().name), how);
   if (row.over() && !row.workload()->end.detail.empty())
     out += "Cause: " + printable(row.workload()->end.detail) + ".\n";
-  if (row.pending()) {
-    out += moved(row);
-    if (row.workload() && !row.workload()->past.empty())
-      if (const End& last = row.workload()->past.back().end; !last.detail.empty())
-        out += "Its last attempt ended: " + printable(last.detail) + ".\n";
-  }
+  if (row.pending()) out += moved(row);
+  if (!row.over() && row.workload() && !row.workload()->past.empty())
+    if (const End& last = row.workload()->past.back().end; !last.detail.empty())
+      out += "Its last attempt ended: " + printable(last.detail) + ".\n";
   for (const std::string& warning : row.spec().warnings)
     out += "Warning: " + printable(warning) + "\n";
   return out;

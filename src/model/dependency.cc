@@ -1,9 +1,9 @@
+#include "model/dependency.h"
+
 #include <algorithm>
 #include <optional>
 
-#include "reconcile/reconcile.h"
-
-namespace phalanx::reconcile {
+namespace phalanx {
 namespace {
 
 // What a dependency may ask about its other side, whether that is a workload, an array, or a
@@ -141,13 +141,16 @@ Dependence both(const Dependence& a, const Dependence& b) {
 
 }  // namespace
 
+Dependence dependence_on(const State& state, const Dependency& dependency, const WorkloadSpec& spec,
+                         WorkloadId self, Time now) {
+  return dependency.kind == DependencyKind::singleton ? singleton(state, spec, self)
+                                                      : one(state, dependency, self, now);
+}
+
 Dependence dependence(const State& state, const WorkloadSpec& spec, WorkloadId self, Time now) {
   Dependence all;
   for (std::size_t i = 0; i < spec.dependencies.size(); ++i) {
-    const auto of = [&](const Dependency& d) {
-      return d.kind == DependencyKind::singleton ? singleton(state, spec, self)
-                                                 : one(state, d, self, now);
-    };
+    const auto of = [&](const Dependency& d) { return dependence_on(state, d, spec, self, now); };
     Dependence group = of(spec.dependencies[i]);
     while (spec.dependencies[i].any && i + 1 < spec.dependencies.size())
       group = either(group, of(spec.dependencies[++i]));
@@ -156,4 +159,4 @@ Dependence dependence(const State& state, const WorkloadSpec& spec, WorkloadId s
   return all;
 }
 
-}  // namespace phalanx::reconcile
+}  // namespace phalanx
