@@ -90,10 +90,12 @@ bool gpus_fit(const Room& room, const TaskGroup& shape, std::int64_t tasks) {
   return pick(room, joined(shape.per_node.gpus, shape.per_task.gpus, tasks), 1).has_value();
 }
 
-// A job without an amount of its own is not held to one: its steps may ask for any.
+// A job without an amount of its own is not held to one: its steps may ask for what the node has.
 std::int64_t capacity_by_memory(const Room& room, const TaskGroup& shape) {
-  if (room.share->memory == 0) return shape.tasks;
-  const std::int64_t left = room.memory - shape.per_node.memory;
+  const bool unbound = room.share->memory == 0;
+  if (unbound && shape.per_node.memory == 0 && shape.per_task.memory == 0) return shape.tasks;
+  const std::int64_t left =
+      room.memory + (unbound ? room.node->spec.memory : 0) - shape.per_node.memory;
   if (left < 0) return 0;
   return shape.per_task.memory > 0 ? left / shape.per_task.memory : shape.tasks;
 }
@@ -280,28 +282,40 @@ std::string holders(const Workload& w, const std::map<NodeId, Node>& nodes) {
   return text.empty() ? "its resources are not free" : text;
 }
 
-Error never(const Workload& w, const StepRequest& r) {
-  const auto have = static_cast<std::int64_t>(w.current->shares.size());
+// The job's nodes, by name: "n1, n2".
+std::string names(const std::vector<Room>& rooms) {
+  std::string text;
+  for (const Room& room : rooms) text += (text.empty() ? "" : ", ") + room.node->spec.name;
+  return text;
+}
+
+Error never(const Workload& w, const std::map<NodeId, Node>& nodes, const StepRequest& r) {
+  const std::vector<Room> all = rooms(w, nodes, Others::ignored);
+  for (const std::string& name : r.nodes)
+    if (std::none_of(all.begin(), all.end(), [&](const Room& x) { return named(x, {name}); }))
+      return invalid(
+          format("Requested node configuration is not available: node {} is not one of the job's: "
+                 "{}",
+                 name, names(all)));
+  const auto have = static_cast<std::int64_t>(all.size());
   if (std::max<std::int64_t>(r.shape.nodes_min, static_cast<std::int64_t>(r.nodes.size())) >
       have - r.relative)
     return invalid(
         format("the step asks for {} nodes, but the job has {}", r.shape.nodes_min, have));
-  if (!wants_all_gpus(r.shape)) {
-    std::size_t gpus = 0;
-    for (const NodeShare& share : w.current->shares) gpus += share.gpus.size();
-    if (gpus == 0)
-      return invalid(
-          "Step requested GRES but job doesn't have GRES: ask for GPUs when you submit the job");
-  }
-  const auto has_memory = [&](const NodeShare& share) {
-    return share.memory == 0 || share.memory >= r.shape.per_node.memory + r.shape.per_task.memory;
+  const auto has_gpus = [](const Room& room) { return !room.share->gpus.empty(); };
+  if (!wants_all_gpus(r.shape) && std::none_of(all.begin(), all.end(), has_gpus))
+    return invalid(
+        "Step requested GRES but job doesn't have GRES: ask for GPUs when you submit the job");
+  const std::int64_t memory = r.shape.per_node.memory + r.shape.per_task.memory;
+  const auto memory_of = [](const Room& room) {
+    return room.share->memory != 0 ? room.share->memory : room.node->spec.memory;
   };
-  if (std::none_of(w.current->shares.begin(), w.current->shares.end(), has_memory))
+  if (!all.empty() &&
+      std::none_of(all.begin(), all.end(), [&](const Room& x) { return memory_of(x) >= memory; }))
     return invalid(
         format("Memory required by task is not available: the step asks for {} MiB on a node, the "
                "job has {} there",
-               (r.shape.per_node.memory + r.shape.per_task.memory) >> 20,
-               w.current->shares.front().memory >> 20));
+               memory >> 20, memory_of(all.front()) >> 20));
   return invalid(
       format("More processors requested than permitted: {} tasks with what each needs do not fit "
              "into the job's {} node{}",
@@ -318,7 +332,7 @@ Result<StepFit> fit_step(const Workload& w, const std::map<NodeId, Node>& nodes,
   fit.shares = try_fit(w, nodes, request, request.overlap ? Others::ignored : Others::counted);
   if (!fit.shares.empty()) return fit;
   if (request.overlap || try_fit(w, nodes, request, Others::ignored).empty())
-    return never(w, request);
+    return never(w, nodes, request);
   fit.waiting = holders(w, nodes) + "; use --overlap to share, or ask for less";
   return fit;
 }

@@ -19,6 +19,7 @@ struct Job {
       Node node;
       node.id = NodeId{++id};
       node.spec.name = std::string(part[0]);
+      node.spec.memory = std::int64_t{32} << 30;
       NodeShare share{node.id, "b", amount(3), Quantity::of(amount(1)), std::int64_t{16} << 30, {}};
       for (std::int64_t d = 0; d < amount(2); ++d) {
         Device device;
@@ -175,8 +176,21 @@ TEST(StepFit, MemoryIsTheJobsUnlessItIsAskedFor) {
   EXPECT_EQ(never.error().message,
             "Memory required by task is not available: the step asks for 17408 MiB on a node, the "
             "job has 16384 there");
-  job.w.current->shares.front().memory = 0;  // no amount that it is held to
+  job.w.current->shares.front().memory = 0;  // no amount that it is held to: the node's is there
   EXPECT_EQ(job.fit(asks), "n1:*2");
+  asks.shape.per_node.memory = 33 * kGibi;
+  EXPECT_EQ(job.fit(asks), "never");
+}
+
+TEST(StepFit, NamesTheNodeThatIsNotTheJobs) {
+  Job job("n1:8:0:8 n2:8:0:8");
+  StepRequest elsewhere = tasks(1);
+  elsewhere.nodes = {"n2", "n9"};
+  const auto never = fit_step(job.w, job.nodes, elsewhere);
+  ASSERT_FALSE(never.ok());
+  EXPECT_EQ(never.error().message,
+            "Requested node configuration is not available: node n9 is not one of the job's: n1, "
+            "n2");
 }
 
 TEST(StepFit, DevicesByTypeAndInAll) {

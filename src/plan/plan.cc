@@ -153,6 +153,27 @@ Status within_limits(const State& state, const WorkloadSpec& spec, Duration limi
                         reason->detail, partition->name));
 }
 
+namespace {
+// What is asked for rules itself out, or no node is large enough for one node's part of it.
+Status agrees_with_itself(const State& state, const Partition& partition, const TaskGroup& group) {
+  for (const std::string& name : group.required_nodes)
+    if (contains(group.excluded_nodes, name))
+      return invalid(
+          format("Requested node configuration is not available: node {} is asked for and excluded",
+                 name));
+  const Quantity on_one =
+      group.per_node.cpus + group.per_task.cpus * std::max<std::int64_t>(group.tasks_per_node, 1);
+  std::int64_t most = 0;
+  for (const std::string& name : partition.nodes)
+    if (const Node* node = find_node(state, name)) most = std::max(most, node->spec.cpus);
+  if (on_one <= Quantity::of(most)) return {};
+  return invalid(
+      format("Requested node configuration is not available: needs {} cpus on one node, but the "
+             "largest of partition {} has {}",
+             to_string(on_one), partition.name, most));
+}
+}  // namespace
+
 Status could_ever_run(const State& state, const WorkloadSpec& spec) {
   const Partition* partition = find_partition(state.config, spec.partition);
   const TaskGroup& group = spec.groups.front();
@@ -175,6 +196,7 @@ Status could_ever_run(const State& state, const WorkloadSpec& spec) {
   const place::Board board = place::Board::empty(state, true);
   const place::Scope scope{partition, nullptr, 0};
   if (place::fit(board, scope, group)) return {};
+  if (partition) TRY(agrees_with_itself(state, *partition, group));
   if (partition && !group.excluded_nodes.empty() &&
       std::all_of(partition->nodes.begin(), partition->nodes.end(),
                   [&](const std::string& name) { return contains(group.excluded_nodes, name); }))

@@ -168,6 +168,7 @@ TEST_F(PlannerTest, WhatIsNotThereIsNamed) {
   struct Case {
     std::vector<std::string> required, excluded, features;
     const char* said;
+    std::int64_t cpus = 1;
   };
   const Case cases[] = {
       {{"nosuch"}, {}, {}, "Invalid node name specified: this cluster has no node 'nosuch'"},
@@ -181,11 +182,22 @@ TEST_F(PlannerTest, WhatIsNotThereIsNamed) {
        {"ib", "h100"},
        "Invalid feature specification: no node has 'h100'; there are: a100, ib"},
       {{"n1"}, {"n2"}, {"ib"}, ""},
+      {{"n1", "n2"},
+       {"n2"},
+       {},
+       "Requested node configuration is not available: node n2 is asked for and excluded"},
+      {{},
+       {},
+       {},
+       "Requested node configuration is not available: needs 65 cpus on one node, but the largest "
+       "of partition main has 64",
+       65},
   };
   for (const Case& c : cases) {
     WorkloadSpec spec;
     spec.partition = "main";
     spec.groups[0] = gang("1x1");
+    spec.groups[0].per_task.cpus = Quantity::of(c.cpus);
     spec.groups[0].required_nodes = c.required;
     spec.groups[0].excluded_nodes = c.excluded;
     if (!c.features.empty()) spec.groups[0].constraint.any_of = {c.features};
