@@ -23,7 +23,7 @@ struct UpOptions {
   bool shared_network = false;  // emulated nodes are only names
   bool no_restart = false;      // of a daemon that ends
   bool slurm_path = false;
-  std::optional<std::int64_t> port;
+  std::optional<std::int64_t> port, low_disk;  // handed to the controller
 };
 
 struct PlannedNode {

@@ -237,6 +237,7 @@ Status Up::start() {
       "--cluster-config=" + paths_.run_dir + "/cluster.json", format("--parent={}", ::getpid())};
   if (!options_.config_dir.empty()) words.push_back("--config=" + options_.config_dir);
   if (options_.port) words.push_back(format("--port={}", *options_.port));
+  if (options_.low_disk) words.push_back(format("--low-disk={}", *options_.low_disk));
   TRY(start_child(kController, std::move(words)));
   TRY(start_agents());
   deadline_ = std::chrono::steady_clock::now() + kReadyWithin;
@@ -404,6 +405,8 @@ int up_verb(int argc, char** argv) {
       {"--state", &options.state_dir, "DIR", "what survives a boot"},
       {"--run", &options.run_dir, "DIR", "what does not: sockets; default with --state: DIR/run"},
       {"--port", &options.port, "PORT", "also answer on 127.0.0.1:PORT, for kubectl; 0: any port"},
+      {"--low-disk", &options.low_disk, "MB",
+       "with less free beside the journal no work is taken; default: 5 %, at most 1024"},
       {"--slurm-path", &options.slurm_path, "",
        "in jobs our sbatch, srun … hide others of these names"},
   };
