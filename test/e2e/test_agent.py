@@ -41,6 +41,23 @@ wait
     equal(cluster.wait_over(job), "COMPLETED", "state")
 
 
+@case("step.that_ignores_sigterm_is_killed_after_srun")
+def ignores_sigterm():
+    cluster = Cluster(conf="ClusterName=c\nSlurmctldHost=h\nKillWait=1\nNodeName=n1 CPUs=4\nPartitionName=p Nodes=n1\n")
+    job = cluster.sbatch("""srun bash -c 'trap "echo asked >> asked" TERM; echo $$ > task; while :; do sleep 0.1; done' &
+echo $! > srun
+wait
+until [ -e more ]; do sleep 0.1; done
+""")
+    wait_for(lambda: cluster.exists("task") and cluster.file("task").strip(), "the step runs")
+    task = int(cluster.file("task"))
+    os.kill(int(cluster.file("srun")), signal.SIGKILL)
+    wait_for(lambda: not alive(task), "the task is gone")
+    check(cluster.exists("asked"), "it was asked first")
+    open(os.path.join(cluster.work, "more"), "w").close()
+    equal(cluster.wait_over(job), "COMPLETED", "state")
+
+
 @case("step.standard_input")
 def standard_input():
     cluster = Cluster()

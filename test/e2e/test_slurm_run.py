@@ -69,6 +69,7 @@ wait
     equal(c.wait_over(job), "COMPLETED")
     check("shared" in c.output(job) and c.output(job).count("waited") == 2, c.output(job))
     check("holds 2 cpus" in c.file("waiting"), c.file("waiting"))
+    equal(c.run("srun", "--exclusive", "sh", "-c", "echo $SLURM_CPUS_ON_NODE").out, "8\n", "CPUs of a step that is its job's all")
 
 
 @case("srun.ctrl-c-twice-ends-the-step")
