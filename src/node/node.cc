@@ -121,7 +121,7 @@ struct Node::Machine {
 void Node::Machine::prepare(const Prepare& order) {
   const Fence& fence = order.fence;
   if (Attempt* known = find(fence)) {
-    if (order.go && !known->go)
+    if (order.go)
       go(*known);
     else
       tell(*known);
