@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kCannotRun = 127;
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a handler has no arguments
 std::atomic<pid_t> command_pid{0};
 
 void pass_on(int signal) {
@@ -39,6 +40,7 @@ pid_t start(const std::vector<std::string>& command, const std::vector<std::stri
     ::setenv(entry.substr(0, equals).c_str(), entry.substr(equals + 1).c_str(), 1);
   }
   std::vector<char*> words;
+  words.reserve(command.size() + 1);
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   ::execvp(words[0], words.data());

@@ -150,7 +150,8 @@ TEST(Node, DownStaysDownUntilItIsResumed) {
   w.submit(gang(2));
   w.place();
   EXPECT_FALSE(w.give(Drain{"n1", true, "smoke", true}, admin()).error);
-  EXPECT_EQ(w.said(), "n1:Release n2:Release n1:Release") << "it may be alive: nothing is forgotten";
+  EXPECT_EQ(w.said(), "n1:Release n2:Release n1:Release")
+      << "it may be alive: nothing is forgotten";
   w.say("n1", 1, AttemptPhase::gone);
   w.say("n2", 1, AttemptPhase::gone);
   EXPECT_EQ(w.node("n1").health, NodeHealth::lost);

@@ -9,7 +9,7 @@
 
 #include "agent/agent.h"
 #include "base/text.h"
-#include "dialect/slurm/slurm.h"
+#include "dialect/slurm/slurm.h"  // IWYU pragma: keep (a front door)
 
 namespace phalanx {
 namespace {

@@ -65,6 +65,7 @@ void Witness::presumed_gone(const std::string& machine, WorkloadId id, AttemptNu
 
 std::vector<std::string> Witness::leftovers() const {
   std::vector<std::string> out;
+  out.reserve(scripts_.size() + rooms_.size());
   for (const Place& place : scripts_)
     out.push_back(format("the script of {} still runs on {}", name(place.second), place.first));
   for (const auto& [place, gpus] : rooms_)

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cinttypes>
-#include <utility>
 
 #include "base/assert.h"
 #include "base/text.h"

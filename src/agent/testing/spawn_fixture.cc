@@ -1,6 +1,5 @@
 #include "agent/testing/spawn_fixture.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -86,7 +85,7 @@ SpawnTest::~SpawnTest() {
   }
   if (client_->connect().ok()) {
     bool stopped = false;
-    client_->stop([&](Status) { stopped = true; });
+    client_->stop([&](const Status&) { stopped = true; });
     run_until([&] { return stopped; }, "stop");
   }
   std::filesystem::remove_all(rundir_);

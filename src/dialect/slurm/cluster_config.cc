@@ -232,6 +232,7 @@ const T* named(const std::vector<T>& list, const std::string& name) {
 
 std::vector<std::string> device_types(const NodeSpec& node) {
   std::vector<std::string> types;
+  types.reserve(node.devices.size());
   for (const Device& device : node.devices) types.push_back(device.type);
   return types;
 }

@@ -1,6 +1,5 @@
 #include "dialect/slurm/conf_cgroup.h"
 
-#include "base/text.h"
 #include "dialect/slurm/conf_draft.h"
 #include "dialect/slurm/conf_value.h"
 

@@ -24,6 +24,7 @@ std::string name_of(const State& state, NodeId id) {
 template <class Shares>
 std::vector<std::string> names_of(const State& state, const Shares& shares) {
   std::vector<std::string> out;
+  out.reserve(shares.size());
   for (const auto& share : shares) out.push_back(name_of(state, share.node));
   return out;
 }
@@ -60,6 +61,7 @@ std::string machine_numbers(const State& state, NodeId id, const std::vector<Dev
 // Places of `some` among the job's devices on that node.
 std::string places(const std::vector<DeviceIndex>& all, const std::vector<DeviceIndex>& some) {
   std::vector<std::int64_t> out;
+  out.reserve(some.size());
   for (const DeviceIndex i : some)
     out.push_back(std::find(all.begin(), all.end(), i) - all.begin());
   return comma_list(out);
@@ -270,6 +272,7 @@ std::vector<std::string> step_environment(const State& state, const Workload& w,
   const NodeShare* job_share = share_on(w, share.node);
   if (job_share) node_variables(state, w, *job_share, v);
   std::vector<std::int64_t> tasks;
+  tasks.reserve(step.shares.size());
   for (const StepShare& s : step.shares) tasks.push_back(static_cast<std::int64_t>(s.ranks.size()));
   const auto place = std::find_if(step.shares.begin(), step.shares.end(),
                                   [&](const StepShare& s) { return s.node == share.node; });

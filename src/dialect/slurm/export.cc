@@ -1,9 +1,7 @@
 // Which of the submitter's variables go along.
 #include <algorithm>
 #include <array>
-#include <set>
 
-#include "base/text.h"
 #include "dialect/slurm/environment.h"
 
 namespace phalanx::slurm {

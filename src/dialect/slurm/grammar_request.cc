@@ -333,6 +333,7 @@ std::string print_dependency(const Dependency& dependency) {
 
 std::string print_dependencies(const DependencyList& list) {
   std::vector<std::string> items;
+  items.reserve(list.items.size());
   for (const Dependency& item : list.items) items.push_back(print_dependency(item));
   return join(items, list.any ? "?" : ",");
 }

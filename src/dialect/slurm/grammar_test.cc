@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/text.h"
-
 namespace phalanx::slurm {
 namespace {
 

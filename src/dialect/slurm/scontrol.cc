@@ -1,6 +1,5 @@
 // scontrol: words to a verb. What is shown is in scontrol_show.cc and scontrol_nodes.cc, what
 // changes in scontrol_change.cc.
-#include <algorithm>
 
 #include "base/text.h"
 #include "dialect/slurm/query.h"

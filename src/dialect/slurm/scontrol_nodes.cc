@@ -5,7 +5,6 @@
 #include "dialect/slurm/hostlist.h"
 #include "dialect/slurm/node_row.h"
 #include "dialect/slurm/query.h"
-#include "dialect/slurm/sinfo_fields.h"
 
 namespace phalanx::slurm {
 namespace {

@@ -180,6 +180,7 @@ Said show_steps(const Show& show) {
           (!show.names.empty() && !is_in(show.names, id) && !is_in(show.names, row.id())))
         continue;
       std::vector<std::string> nodes;
+      nodes.reserve(step.shares.size());
       for (const StepShare& share : step.shares)
         nodes.push_back(node_name(show.view.state, share.node));
       if (number == kBatchStep) nodes = {row.first_node()};

@@ -96,6 +96,7 @@ std::string reason_time(Group g, When when) {
 // --- sums
 std::string node_list(Group g, When) {
   std::vector<std::string> names;
+  names.reserve(g.nodes.size());
   for (const NodeRow& n : g.nodes) names.push_back(n.node().spec.name);
   return fold_hosts_sorted(names);
 }

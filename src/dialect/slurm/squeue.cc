@@ -305,6 +305,7 @@ void print_jobs(Query& q) {
 
 void print_step(Query& q, const Layout& layout, const JobRow& row, const Step& step) {
   std::vector<std::string> nodes;
+  nodes.reserve(step.shares.size());
   for (const StepShare& share : step.shares) nodes.push_back(node_name(q.view.state, share.node));
   q.said.out += line_of(layout, step, [&](const Column& column, const Step& s) -> std::string {
     switch (column.written[0]) {
