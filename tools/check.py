@@ -1,19 +1,20 @@
 """Builds Phalanx in every way and tests it. Needs a Debian 12, as root or as an ordinary user.
 
-stages, in their order (--stages picks some):
+stages, in their order (--stages picks some; those with a star are only in --full):
   packages   Debian packages that are missing are installed (needs root or sudo only then)
   format     clang-format 19 changes nothing
   tidy       the house rules (tools/tidy)
   release    what users run builds without a warning
   purity     no pure library asks for a clock, a file, a socket, a thread, the environment
-  headers    each header compiles alone
+  headers*   each header compiles alone
   asan       every test under the address and undefined-behaviour sanitizers; fuzzers replay their corpus
-  tsan       the tests of the rooms with threads under the thread sanitizer
-  lint       clang-tidy 19 over every file (files found clean before are skipped)
-  fuzz       each fuzzer for a while under libFuzzer (only with --fuzz)
+  tsan       the tests of the rooms with threads under the thread sanitizer; those of store and net, in --full all
+  lint       clang-tidy 19 over some groups of files, drawn at random; in --full over all of them
+  fuzz*      each fuzzer for a while under libFuzzer (also with --fuzz)
   e2e        the real programs, end to end (test/e2e/run)
-  mutants    planted faults that tests must notice (tools/mutants)
+  mutants    planted faults that tests must notice (tools/mutants): three drawn at random; in --full all
 
+Without options it takes three quarters of an hour on two cores, and minutes where ccache is warm; --full takes hours.
 --quick is for development: packages, format, tidy, and every test in the debug build.
 A failed stage does not stop the next. Logs are in build/check/. The last line counts: N passed, N failed, N skipped.
 """
@@ -37,6 +38,7 @@ import house
 STAGES = ["packages", "format", "tidy", "release", "purity", "headers", "asan", "tsan", "lint", "fuzz", "e2e", "mutants"]
 QUICK = ["packages", "format", "tidy", "dev"]
 ORDER = ["packages", "format", "tidy", "dev", *STAGES[3:]]
+ONLY_FULL = {"headers", "fuzz"}
 THREADED_ROOMS = ["store", "net", "server", "agent"]
 LOGS = house.ROOT / "build" / "check"
 STAGE_SECONDS = 45 * 60
@@ -328,19 +330,24 @@ def main():
     options = argparse.ArgumentParser(prog="check", description=__doc__,
                                       formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--quick", action="store_true", help=f"only {', '.join(QUICK)}")
+    options.add_argument("--full", action="store_true", help="every stage, over everything")
     options.add_argument("--stages", metavar="A,B", help="only these, in the order above")
     options.add_argument("--fuzz", nargs="?", type=int, const=20, metavar="SECONDS",
                          help="libFuzzer, so long for each fuzzer (20)")
-    options.add_argument("--mutants", default="3", metavar="N|all", help="how many planted faults (3)")
+    options.add_argument("--mutants", metavar="N|all", help="how many planted faults (3; full: all)")
     options.add_argument("--asan", default="all", metavar="ROOMS", help="only the tests of these rooms, by commas (all)")
-    options.add_argument("--tsan", default="all", metavar="ROOMS",
-                         help=f"only the tests of these rooms, by commas ({','.join(THREADED_ROOMS)})")
-    options.add_argument("--lint", default="each", metavar="each|together|N",
-                         help="file by file, or in groups, which is faster and does not look at includes, or N groups (each)")
+    options.add_argument("--tsan", metavar="ROOMS", help=f"only the tests of these rooms, by commas (store,net; "
+                                                         f"full: all, which is {','.join(THREADED_ROOMS)})")
+    options.add_argument("--lint", metavar="N|together|each",
+                         help="N groups of files (16); all of them (full); or file by file, which takes longest and also "
+                              "finds includes that are not used")
     options.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000),
                          help="draws the mutants and what is linted; printed")
     options.add_argument("--jobs", type=int, default=house.cpus(), help="compilers and tests at a time")
     given = options.parse_args()
+    given.mutants = given.mutants or ("all" if given.full else "3")
+    given.tsan = given.tsan or ("all" if given.full else "store,net")
+    given.lint = given.lint or ("together" if given.full else "16")
     stages = QUICK if given.quick else STAGES
     if given.stages:
         named = given.stages.split(",")
@@ -348,8 +355,8 @@ def main():
         if unknown:
             options.error(f"no such stage: {', '.join(sorted(unknown))}")
         stages = [s for s in ORDER if s in named]
-    elif not given.fuzz and not given.quick:
-        stages = [s for s in STAGES if s != "fuzz"]
+    elif not given.full:
+        stages = [s for s in stages if s not in ONLY_FULL or (s == "fuzz" and given.fuzz)]
     given.fuzz = given.fuzz or 20
     if not given.mutants.isdigit() and given.mutants != "all":
         options.error("--mutants takes a number or `all`")
