@@ -26,6 +26,23 @@ World running_allocation() {
   return w;
 }
 
+// Each element's srun names it by its SLURM_JOB_ID; the last one's is the array's own number.
+TEST(Step, OfEachElementOfAnArray) {
+  World w("n1:8");
+  w.submit_array(job("1"), {0, 1, 2}, 0);
+  w.place();
+  for (const std::uint32_t index : {0U, 1U, 2U}) {
+    const Workload* element = w.element(1, index);
+    ASSERT_TRUE(element);
+    w.say("n1", element->number, AttemptPhase::running);
+    const Reply reply = w.give(step_of(element->number, 1, 0, "a"), user("anna"));
+    ASSERT_TRUE(reply.step) << index << ": " << reply.error->message;
+    EXPECT_EQ(w.element(1, index)->steps.size(), 1U);
+  }
+  EXPECT_EQ(w.element(1, 2)->number, 1U);
+  EXPECT_EQ(w.give(step_of(1, 1, 0, "b"), user("bert")).error->code, Error::Code::Denied);
+}
+
 TEST(Step, IsGrantedWaitsOrIsImpossible) {
   World w = running_allocation();
   const Reply first = w.give(step_of(1, 1, 1, "a"), user("anna"));

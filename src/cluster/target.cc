@@ -77,7 +77,13 @@ Result<Selection> select(const Draft& draft, const Target& target) {
   return s;
 }
 
+// An array's last element bears the array's number, and as one job only it can be meant by it: its
+// own srun knows no other name.
 Result<const Workload*> select_one(const Draft& draft, const Target& target) {
+  if (const Workload* w = target.indexes.empty() ? find_job(draft.state, target.number) : nullptr) {
+    TRY(may_change(draft.state.config, draft.who, *w->spec));
+    return w;
+  }
   const Selection s = TRY(select(draft, target));
   if (s.workloads.size() == 1 && s.indexes.empty()) return s.workloads.front();
   if (s.workloads.empty()) return conflict("the job has not started");

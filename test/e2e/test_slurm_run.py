@@ -70,6 +70,33 @@ wait
     check("shared" in c.output(job) and c.output(job).count("waited") == 2, c.output(job))
     check("holds 2 cpus" in c.file("waiting"), c.file("waiting"))
     equal(c.run("srun", "--exclusive", "sh", "-c", "echo $SLURM_CPUS_ON_NODE").out, "8\n", "CPUs of a step that is its job's all")
+    job = c.sbatch("srun -c1 -n1 sh -c 'echo $SLURM_CPUS_PER_TASK'; srun -n1 sh -c 'echo $SLURM_CPUS_PER_TASK'\n", "-W", "-n2", "-c3")
+    equal(c.output(job), "1\n3\n", "CPUs per task of a step that asks for its own, and of one that does not")
+
+
+@case("srun.in-each-element-of-an-array")
+def srun_in_arrays():
+    c = Cluster(nodes=1, cpus=8)
+    job = c.sbatch("srun sh -c 'echo $SLURM_ARRAY_TASK_ID $SLURM_JOB_ID.$SLURM_STEP_ID'\n", "-W", "-a", "0-3", "-o", "out-%a")
+    for index in range(4):
+        word, step = c.file(f"out-{index}").split()
+        equal(word, str(index), "the element")
+        equal(step, f"{job}.0" if index == 3 else f"{int(job) + 1 + index}.0", "its step")
+
+
+@case("sbatch.looks-a-script-up-in-path")
+def script_in_path():
+    c = Cluster(nodes=1)
+    folder = os.path.join(c.work, "a folder with a long name", "bin")
+    os.makedirs(folder)
+    with open(os.path.join(folder, "inpath.sh"), "w") as file:
+        file.write("#!/bin/sh\necho found\n")
+    path = "/nowhere/at/all/that/is/longer/than/short:" + folder + ":" + c.environment()["PATH"]
+    result = c.run("sbatch", "-W", "-o", "out", "inpath.sh", env={"PATH": path})
+    equal(result.code, 0, f"exit code ({result.err})")
+    equal(c.file("out"), "found\n", "output")
+    result = c.run("sbatch", "missing.sh", env={"PATH": path})
+    check(result.code == 1 and "missing.sh" in result.err, f"a script that is nowhere: {result}")
 
 
 @case("srun.ctrl-c-twice-ends-the-step")
