@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace phalanx {
@@ -17,8 +18,14 @@ using fmt::format;
 std::string_view trim(std::string_view s);  // blanks and tabs, CR and LF
 // Splits at every `separator`; "a,,b" has three parts, "" has one empty part.
 std::vector<std::string_view> split(std::string_view s, char separator);
+template <class Text>
+  requires std::is_same_v<Text, std::string>
+void split(Text&& temporary, char separator) = delete;  // the parts would outlive it
 // Splits at runs of blanks and tabs; no empty parts.
 std::vector<std::string_view> split_blanks(std::string_view s);
+template <class Text>
+  requires std::is_same_v<Text, std::string>
+void split_blanks(Text&& temporary) = delete;
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::string to_lower(std::string_view s);  // ASCII only
 bool iequals(std::string_view a, std::string_view b);

@@ -23,7 +23,8 @@ bool is_file(const std::string& path) {
 std::string find_script(const std::string& name) {
   std::string here = name.starts_with('/') ? name : current_directory() + "/" + name;
   if (name.find('/') != std::string::npos || is_file(here)) return here;
-  for (const std::string_view folder : split(variable("PATH"), ':')) {
+  const std::string folders = variable("PATH");
+  for (const std::string_view folder : split(folders, ':')) {
     std::string path = format("{}/{}", folder, name);
     if (!folder.empty() && is_file(path)) return path;
   }
