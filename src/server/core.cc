@@ -48,7 +48,7 @@ Status Core::recover() {
   recovered_ = {replayed.snapshot, replayed.events, replayed.bytes, std::move(replayed.warnings)};
   heard_ = Heard{};
   planner_ = plan::Planner();
-  wants_since_ = last_pass_ = now();
+  wants_since_ = now();
   wake();
   return {};
 }
@@ -139,7 +139,6 @@ void Core::plan() {
   }
   plan::Steps steps = planner_.step(state_, at, kPlanBudget);
   if (steps.pass_complete) {
-    last_pass_ = at;
     wants_since_ = at;
     ++counters_.passes;
   }
@@ -166,6 +165,7 @@ void Core::flush() {
   last_outlook_ = planner_.outlook();
   open_->outlook = last_outlook_;
   open_->last_sequence = state_.sequence;
+  open_->sent = now();
   sort_blobs();
   for (const std::string& event : batch_.events) open_->bytes += event.size();
   const bool empty = batch_.events.empty();
@@ -241,9 +241,13 @@ void Core::set_timer() {
   timer_ = loop_.after(delay, [this] { wake(); });
 }
 
-bool Core::planning_stands_still() const {
-  return failed_ || (planner_.wants_step(state_, net::wall_now()) &&
-                     net::wall_now() - wants_since_ > kStandstill);
+std::string Core::standstill(Time at) const {
+  if (failed_) return "the journal cannot be read";
+  if (!on_the_way_.empty() && at - on_the_way_.front()->sent > kStandstill)
+    return "the journal takes nothing: look at the disk of the state directory";
+  if (planner_.wants_step(state_, at) && at - wants_since_ > kStandstill)
+    return "waiting work is not being looked at";
+  return "";
 }
 
 }  // namespace phalanx::server

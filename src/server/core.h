@@ -68,9 +68,8 @@ class Core {
   // for readers.
   [[nodiscard]] const State& state() const { return state_; }
   [[nodiscard]] std::shared_ptr<const Outlook> outlook() const { return planner_.outlook(); }
-  // For /readyz: when the planner last finished a pass although it had something to do; and whether
-  // it stands still.
-  [[nodiscard]] bool planning_stands_still() const;
+  // For /readyz: why nothing that waits can start, as of `at`; empty: it can.
+  [[nodiscard]] std::string standstill(Time at) const;
   [[nodiscard]] bool failed() const {
     return failed_;
   }  // the journal could not be read back: give up
@@ -94,6 +93,7 @@ class Core {
     std::shared_ptr<const Outlook> outlook;
     std::uint64_t last_sequence = 0;
     std::size_t bytes = 0;
+    Time sent{};  // to the journal
   };
   void sort_blobs();
   void wake();
@@ -122,8 +122,7 @@ class Core {
   bool turn_posted_ = false;
   bool failed_ = false;
   std::uint64_t generation_ = 0;  // of State: outcomes of batches before a rebuild are old news
-  Time last_pass_{};
-  Time wants_since_{};
+  Time wants_since_{};            // the planner, without finishing a pass
   std::shared_ptr<const Outlook> last_outlook_;
   std::string refused_because_;
   Recovered recovered_;

@@ -46,6 +46,25 @@ TEST_F(CoreTest, AnUnknownOutcomeIsReadBack) {
   EXPECT_EQ(core->state().workloads.size(), 1U);
 }
 
+// Where commits do not come back nothing starts, however idle the planner is.
+TEST_F(CoreTest, AJournalThatTakesNothingIsAStandstill) {
+  ask(Configure{"c", one_partition()});
+  bool answered = false;
+  core->put(anna(), Submit{job("a")}, [&](const Reply&, std::uint64_t) {
+    answered = true;
+    loop.stop();
+  });
+  loop.post([&] { loop.stop(); });  // after the turn that sends it, before its commit is heard of
+  loop.run();
+  ASSERT_FALSE(answered);
+  const Time soon = net::wall_now() + seconds(20), late = net::wall_now() + seconds(40);
+  EXPECT_EQ(core->standstill(soon), "");
+  EXPECT_NE(core->standstill(late), "");
+  loop.run();
+  EXPECT_TRUE(answered);
+  EXPECT_EQ(core->standstill(late), "");
+}
+
 TEST_F(CoreTest, ANewControllerKnowsWhatTheOldOneSaid) {
   ask(Configure{"c", one_partition()});
   ask(Submit{job("a")}, anna());

@@ -36,9 +36,8 @@ void give_step_key(const Door& door, const Identity& who, const Answer& answer) 
 // --- health
 
 void ready(const Door& door, const Answer& answer) {
-  if (door.core.planning_stands_still()) {
-    return answer->reply(503, "text/plain", "waiting work is not being looked at\n");
-  }
+  if (const std::string why = door.core.standstill(net::wall_now()); !why.empty())
+    return answer->reply(503, "text/plain", why + "\n");
   answer->reply(200, "text/plain", "ready\n");
 }
 
