@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "base/codec.h"
+#include "base/text.h"
 #include "server/archiver.h"
 #include "server/clients.h"
 #include "server/compactor.h"
@@ -50,6 +51,7 @@ class Server {
   Status open_stores();
   Status configure();
   Status listen();
+  Result<std::uint16_t> listen_on_port(std::uint16_t asked, std::uint16_t last);
   void effect(const Effect& effect);
 
   const ServerOptions& options_;
@@ -151,6 +153,13 @@ Status Server::configure() {
   return {};
 }
 
+// Asked for any port, it takes the one of its last start where that is free: kubeconfigs name it.
+Result<std::uint16_t> Server::listen_on_port(std::uint16_t asked, std::uint16_t last) {
+  if (asked == 0 && last != 0)
+    if (auto again = http_->listen(options_.tcp_host, last); again.ok()) return again;
+  return http_->listen(options_.tcp_host, asked);
+}
+
 Status Server::listen() {
   write_private(options_.state_dir + "/join.token",
                 make_token(*door_, "agent", net::kNobody, "", hours(24 * 365)) + "\n");
@@ -163,11 +172,11 @@ Status Server::listen() {
   socket.mode = 0666;  // anybody may ask; the kernel says who asks
   TRY(http_->listen(socket));
   const std::string port_file = options_.state_dir + "/port";
-  std::filesystem::remove(port_file);  // an earlier start may have had one
-  if (options_.tcp_port) {
-    const std::uint16_t port = TRY(http_->listen(options_.tcp_host, *options_.tcp_port));
-    write_private(port_file, std::to_string(port) + "\n");
-  }
+  std::uint16_t last = 0;  // the port of its last start
+  std::ifstream(port_file) >> last;
+  std::filesystem::remove(port_file);
+  if (options_.tcp_port)
+    write_private(port_file, format("{}\n", TRY(listen_on_port(*options_.tcp_port, last))));
   if (!options_.ready_file.empty()) std::ofstream(options_.ready_file) << getpid() << '\n';
   return {};
 }

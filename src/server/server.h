@@ -23,10 +23,11 @@ struct Reread {
 };
 
 struct ServerOptions {
-  std::string state_dir;                  // journal, archive, keys: private to the owner
-  std::string socket;                     // unix socket for everybody on this machine
-  std::string tcp_host = "127.0.0.1";     // loopback only, until there is TLS
-  std::optional<std::uint16_t> tcp_port;  // for kubectl; 0: any, written to <state_dir>/port
+  std::string state_dir;               // journal, archive, keys: private to the owner
+  std::string socket;                  // unix socket for everybody on this machine
+  std::string tcp_host = "127.0.0.1";  // loopback only, until there is TLS
+  std::optional<std::uint16_t>
+      tcp_port;  // for kubectl; 0: that of its last start, else any; written to <state_dir>/port
   ClusterConfig config;  // becomes Configured if it differs from what the journal says
   std::function<Result<Reread>()> reread;  // for `scontrol reconfigure`; empty: there are no files
   std::string ready_file;                  // created when it answers; empty: none
