@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -34,8 +35,13 @@ Environment merged(std::initializer_list<const std::vector<std::string>*> lists)
 
 constexpr const char* kTaskPid = "SLURM_TASK_PID";  // its value is the child's to fill in
 
+// What was true where the work was submitted is not where it runs: scripts say
+// MASTER_ADDR=$HOSTNAME, and a scratch folder of the login node is not there.
 void add_local(Environment& env, const LocalEnvironment& local) {
-  env["SLURMD_NODENAME"] = local.node;
+  env["SLURMD_NODENAME"] = env["HOSTNAME"] = local.node;
+  std::error_code unknown;
+  std::string& temporary = env["TMPDIR"];
+  if (!std::filesystem::is_directory(temporary, unknown)) temporary = "/tmp";
   env["PHALANX_SOCKET"] = local.socket;
   if (local.commands_dir.empty()) return;
   std::string& path = env["PATH"];
@@ -226,6 +232,9 @@ std::string sentence(spawn::Stage stage, int error, const std::string& detail) {
   if (stage == Stage::Stdin) text += " for standard input";
   if (stage == Stage::Stdout) text += " for standard output";
   if (stage == Stage::Stderr) text += " for standard error";
+  // The script itself was written a moment ago.
+  if (stage == Stage::Exec && error == ENOENT && detail.ends_with("/slurm_script"))
+    return text + ": the interpreter that its first line names is not on this node";
   return error == 0 ? text : format("{}: {}", text, std::strerror(error));
 }
 

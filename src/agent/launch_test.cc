@@ -93,6 +93,23 @@ StepLaunch launch() {
   return launch;
 }
 
+TEST(Requests, NameThisNodeAndAFolderThatIsHere) {
+  struct Row {
+    const char* given;
+    const char* expected;
+  };
+  for (const Row& row : {Row{"HOSTNAME=login07", "HOSTNAME=n1"}, Row{"A=1", "HOSTNAME=n1"},
+                         Row{"A=1", "TMPDIR=/tmp"}, Row{"TMPDIR=/no/such/folder", "TMPDIR=/tmp"},
+                         Row{"TMPDIR=/var", "TMPDIR=/var"}}) {
+    LaunchOrder order = batch();
+    order.environment = {row.given};
+    EXPECT_TRUE(has(batch_request(order, "/s", kLocal).env, row.expected)) << row.given;
+    StepLaunch step = launch();
+    step.environment = {row.given};
+    EXPECT_TRUE(has(step_request(grant(), step, kLocal)->env, row.expected)) << row.given;
+  }
+}
+
 TEST(StepRequest, LaterEnvironmentsWinAndCanRemove) {
   const auto start = step_request(grant(), launch(), kLocal);
   ASSERT_TRUE(start.ok());
@@ -123,6 +140,9 @@ TEST(StepRequest, StreamsAreOneForAllOrOneForEach) {
 TEST(Sentence, NamesWhatWasOpenedAndWhy) {
   EXPECT_EQ(sentence(spawn::Stage::Stdout, ENOENT, "/x/7.out"),
             "cannot open /x/7.out for standard output: No such file or directory");
+  EXPECT_EQ(sentence(spawn::Stage::Exec, ENOENT, "/spool/slurm_script"),
+            "cannot execute /spool/slurm_script: the interpreter that its first line names is not "
+            "on this node");
 }
 
 // What the order lacks, who it is for and what it names is never the node's fault.

@@ -67,6 +67,13 @@ std::string stop_note(std::string_view what, std::string_view node, EndCause cau
                 due_to(cause));
 }
 
+std::string supervisor_note(std::string_view step) {
+  return format(
+      "error: StepId={} lost its supervisor on this node: its tasks here were killed, it was not "
+      "their own doing.",
+      step);
+}
+
 std::string memory_note(std::string_view step) {
   return format(
       "error: Detected 1 oom_kill event in StepId={}. Some of the step tasks "

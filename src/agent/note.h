@@ -15,6 +15,8 @@ namespace phalanx::agent {
 std::string stop_note(std::string_view what, std::string_view node, EndCause cause);
 // "error: Detected 1 oom_kill event in StepId=7.batch. …"
 std::string memory_note(std::string_view step);
+// "error: StepId=7.0 lost its supervisor here: …", which no user's own kill looks like.
+std::string supervisor_note(std::string_view step);
 
 // Appends "slurmstepd: text" to a batch job's standard error, if that is a file.
 void write_note(const LaunchOrder& order, const std::string& text);

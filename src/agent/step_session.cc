@@ -259,6 +259,9 @@ spawn::Usage StepSession::reaped() const {
 
 void StepSession::supervisor_lost() {
   if (over_ && ended_) return;
+  const auto running = [](const Task& task) { return !task.exited; };
+  if (std::any_of(tasks_.begin(), tasks_.end(), running))
+    say(StepSaid{supervisor_note(record_.label)});
   for (std::uint32_t i = 0; i < tasks_.size(); ++i) {
     if (!tasks_[i].exited) task_exited(i, {0, SIGKILL}, false);
     tasks_[i].at_end = {true, true};

@@ -58,6 +58,19 @@ until [ -e more ]; do sleep 0.1; done
     equal(cluster.wait_over(job), "COMPLETED", "state")
 
 
+@case("step.that_loses_its_supervisor_says_so")
+def lost_supervisor():
+    cluster = Cluster()
+    job = cluster.sbatch("""srun bash -c 'echo $PPID > new; mv new supervisor; sleep 1000'
+echo code $?
+""")
+    wait_for(lambda: cluster.exists("supervisor"), "the step runs")
+    os.kill(int(cluster.file("supervisor")), signal.SIGKILL)
+    equal(cluster.wait_over(job), "COMPLETED", "state")
+    said = cluster.output(job)
+    check("code 137" in said and f"StepId={job}.0 lost its supervisor" in said, f"output: {said}")
+
+
 @case("step.standard_input")
 def standard_input():
     cluster = Cluster()
