@@ -137,7 +137,8 @@ std::string sentence(const Reason& r, const std::string& other) {
       return "fits on no configured node: " + r.detail;
     case ReasonCode::nodes_unavailable:
       if (r.nodes.empty()) return "would fit, but " + r.detail;
-      return fmt::format("would fit, but {} cannot be used now{}", nodes(), when(r));
+      return fmt::format("would fit, but {} cannot be used now{}{}", nodes(),
+                         r.detail.empty() ? "" : ": " + r.detail, when(r));
     case ReasonCode::resources:
       return fmt::format("needs {}, {} free{}", r.needed, r.free, when(r));
     case ReasonCode::priority:

@@ -4,9 +4,9 @@
 
 #include "base/text.h"
 #include "place/place.h"
+#include "place/seat.h"
 
 namespace phalanx::place {
-namespace {
 
 std::uint64_t of_type(const Node& node, const std::string& type) {
   std::uint64_t mask = 0;
@@ -14,6 +14,15 @@ std::uint64_t of_type(const Node& node, const std::string& type) {
     if (type.empty() || iequals(node.spec.devices[i].type, type)) mask |= std::uint64_t{1} << i;
   return mask;
 }
+
+bool has_features(const Node& node, const std::vector<std::string>& all) {
+  return std::all_of(all.begin(), all.end(), [&](const std::string& feature) {
+    return std::find(node.spec.features.begin(), node.spec.features.end(), feature) !=
+           node.spec.features.end();
+  });
+}
+
+namespace {
 
 std::uint64_t lowest(std::uint64_t mask, std::int64_t count) {
   std::uint64_t out = 0;
@@ -40,13 +49,6 @@ std::optional<std::uint64_t> pick_devices(const Node& node, std::uint64_t free,
     }
   }
   return taken;
-}
-
-bool has_features(const Node& node, const std::vector<std::string>& all) {
-  return std::all_of(all.begin(), all.end(), [&](const std::string& feature) {
-    return std::find(node.spec.features.begin(), node.spec.features.end(), feature) !=
-           node.spec.features.end();
-  });
 }
 
 // One node as the gang sees it: how many tasks it can hold beside what is needed once per node.
@@ -106,6 +108,8 @@ std::int64_t tasks_in_memory(const Scope& scope, const TaskGroup& group, std::in
   return group.per_task.memory > 0 ? std::min(tasks, left / group.per_task.memory) : tasks;
 }
 
+}  // namespace
+
 bool in_scope(const Node& node, const Scope& scope, const TaskGroup& group) {
   const std::string& name = node.spec.name;
   const auto has = [&](const std::vector<std::string>& list) {
@@ -115,6 +119,12 @@ bool in_scope(const Node& node, const Scope& scope, const TaskGroup& group) {
   if (scope.avoid && scope.avoid->contains(node.id)) return false;
   return !has(group.excluded_nodes);
 }
+
+std::int64_t room_on(const NodeFree& free, const Scope& scope, const TaskGroup& group) {
+  return tasks_in_memory(scope, group, tasks_on(free, group));
+}
+
+namespace {
 
 std::vector<Seat> seats(const Board& board, const Scope& scope, const TaskGroup& group,
                         const std::vector<std::string>* alternative) {
@@ -128,7 +138,7 @@ std::vector<Seat> seats(const Board& board, const Scope& scope, const TaskGroup&
                   std::none_of(group.constraint.any_of.begin(), group.constraint.any_of.end(),
                                [&](const auto& all) { return has_features(node, all); }))
       continue;
-    Seat seat{id, &free, tasks_in_memory(scope, group, tasks_on(free, group)), {}, false, 0};
+    Seat seat{id, &free, room_on(free, scope, group), {}, false, 0};
     if (seat.tasks < (group.tasks > 0 ? 1 : tasks_of(group, 1))) continue;
     seat.spread = spread_devices(free, group);
     if (!group.gpus_in_all.empty() && nothing_in(seat.spread)) continue;
@@ -144,11 +154,12 @@ std::vector<Seat> seats(const Board& board, const Scope& scope, const TaskGroup&
 }
 
 // The order in which nodes are tried: the required ones; light before heavy; then the node with the
-// fewest free devices and CPUs that will do, so that whole nodes stay whole; the id last.
+// fewest free devices and CPUs that will do, so that whole nodes stay whole; then as the partition
+// lists them, so that it does not matter which agent joined first.
 bool before(const Seat& a, const Seat& b) {
   const auto key = [](const Seat& s) {
     return std::tuple(!s.required, s.free->node->spec.weight, std::popcount(s.free->devices),
-                      s.free->cpus, s.id);
+                      s.free->cpus, s.order, s.id);
   };
   return key(a) < key(b);
 }
@@ -304,54 +315,6 @@ std::optional<std::vector<NodeShare>> fit(const Board& board, const Scope& scope
   for (const std::vector<std::string>& alternative : group.constraint.any_of)
     if (auto shares = fit_alternative(board, scope, group, &alternative)) return shares;
   return std::nullopt;
-}
-
-namespace {
-
-// By its name and features alone.
-bool may_serve(const Node& node, const TaskGroup& group) {
-  const auto& required = group.required_nodes;
-  const auto& any_of = group.constraint.any_of;
-  const bool all_named = static_cast<std::int64_t>(required.size()) >= group.nodes_min;
-  if (!required.empty() && all_named &&
-      std::find(required.begin(), required.end(), node.spec.name) == required.end())
-    return false;
-  return any_of.empty() || std::any_of(any_of.begin(), any_of.end(),
-                                       [&](const auto& all) { return has_features(node, all); });
-}
-
-}  // namespace
-
-Shortage shortage(const Board& board, const Scope& scope, const TaskGroup& group) {
-  const std::int64_t gpus = gpus_asked(group);
-  std::int64_t free_gpus = 0, free_nodes = 0;
-  Quantity free_cpus;
-  std::uint64_t any = 0;
-  for (const auto& [id, free] : board.nodes()) {
-    if (!in_scope(*free.node, scope, group) || !may_serve(*free.node, group)) continue;
-    std::uint64_t mask = 0;
-    for (const auto* list : {&group.per_task.gpus, &group.per_node.gpus, &group.gpus_in_all})
-      for (const GpuRequest& request : *list) mask |= of_type(*free.node, request.type);
-    any |= mask;
-    free_gpus += std::popcount(free.devices & mask);
-    free_cpus += free.cpus;
-    if (free.holders == 0) ++free_nodes;
-  }
-  if (group.exclusive)
-    return {fmt::format("{} whole node{}", group.nodes_min, group.nodes_min == 1 ? "" : "s"),
-            fmt::format("{}", free_nodes)};
-  if (gpus > 0 && free_gpus < gpus)
-    return {fmt::format("{} gpu{}", gpus, gpus == 1 ? "" : "s"), fmt::format("{}", free_gpus)};
-  const std::int64_t tasks = tasks_of(group, group.nodes_min);
-  const Quantity cpus = group.per_task.cpus * tasks + group.per_node.cpus * group.nodes_min;
-  if (free_cpus < cpus) return {fmt::format("{} cpus", to_string(cpus)), to_string(free_cpus)};
-  if (gpus > 0)
-    return {fmt::format("{} gpus on {} node{} together with cpus and memory", gpus, group.nodes_min,
-                        group.nodes_min == 1 ? "" : "s"),
-            fmt::format("{} scattered", free_gpus)};
-  return {fmt::format("{} task{} on at least {} node{} together with memory", tasks,
-                      tasks == 1 ? "" : "s", group.nodes_min, group.nodes_min == 1 ? "" : "s"),
-          "too little"};
 }
 
 }  // namespace phalanx::place

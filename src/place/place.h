@@ -4,8 +4,8 @@
 //
 // A gang is placed whole or not at all, exactly: on concrete devices, not on sums. Nodes are chosen
 // as few as possible (where nobody said how many tasks and nodes there are, that decides both),
-// then those it fills best (so that whole nodes stay whole), then by weight and id: the result
-// depends on nothing else.
+// then the lightest, then those it fills best (so that whole nodes stay whole), then in the order
+// of the partition's list: the result depends on nothing else.
 //
 // The timeline is exact for promises: running work only ever gives back, at its limit; promised
 // work takes at its start and gives back at its end. Threads: none. Memory: values.
@@ -70,8 +70,11 @@ std::optional<std::vector<NodeShare>> fit(const Board& board, const Scope& scope
 // In words, for a Reason: what the group asks for and how much of that is free: {"16 gpus", "8"}.
 struct Shortage {
   std::string needed, free;
+  std::vector<std::string> types;  // of the GPUs that there are, where the type asked for is not
 };
 Shortage shortage(const Board& board, const Scope& scope, const TaskGroup& group);
+// What must be on one node and is on none: {"4 cpus on one node", "2"}, the most that a node has.
+std::optional<Shortage> on_one_node(const Board& board, const Scope& scope, const TaskGroup& group);
 
 class Timeline {
  public:

@@ -50,6 +50,62 @@ TEST(Fit, RanksFollowTheConfiguredOrderOfNodes) {
   EXPECT_EQ(placed(state, gang("2x2")), "n1:0,1*1 n2:0,1*1");
 }
 
+TEST(Fit, AmongEqualNodesTheConfiguredOrderDecides) {
+  State state = cluster("n10:2 n3:2 n1:2 n2:2");
+  state.config.partitions[0].nodes = {"n1", "n2", "n3", "n10"};
+  EXPECT_EQ(placed(state, gang("1x2")), "n1:0,1*1");
+  EXPECT_EQ(placed(state, gang("2x2")), "n1:0,1*1 n2:0,1*1");
+  take(state, "n2", {0, 1});
+  EXPECT_EQ(placed(state, gang("2x2")), "n1:0,1*1 n3:0,1*1");
+}
+
+std::string lacks(const State& state, const TaskGroup& group) {
+  const Scope scope{&state.config.partitions[0], nullptr, 0};
+  const Shortage lack = shortage(Board::now(state), scope, group);
+  return lack.needed + ", " + lack.free + " free";
+}
+
+TEST(Shortage, NamesWhatIsShort) {
+  State state = cluster("n1:4:4:h100 n2:4:4:a100");
+  const std::int64_t gib = std::int64_t{1} << 30;
+  TaskGroup group = gang("1x4");
+  take(state, "n1", {0, 1, 2});
+  take(state, "n2", {0});
+  EXPECT_EQ(lacks(state, group), "4 gpus on one node, 3 free");
+  EXPECT_EQ(lacks(state, gang("3x2")), "6 gpus, 4 free");
+  group.per_task.gpus = {{"H100", 2}};
+  EXPECT_EQ(lacks(state, group), "2 gpus of type H100, 1 free");
+  group = gang("1x0");
+  group.per_task.cpus = Quantity::of(9);
+  EXPECT_EQ(lacks(state, group), "9 cpus, 8 free");
+  group.per_task.cpus = Quantity::of(5);
+  EXPECT_EQ(lacks(state, group), "5 cpus on one node, 4 free");
+  group.per_task.cpus = Quantity::of(3);
+  group.tasks = 2;
+  group.nodes_max = 1;
+  EXPECT_EQ(lacks(state, group), "6 cpus on one node, 4 free");
+  group.nodes_max = 0;
+  group.nodes_min = 2;
+  state.use.at(state.node_by_name.at("n1")).cpus = Quantity::of(2);
+  EXPECT_EQ(lacks(state, group), "2 nodes with 3 cpus on each, 1 free");
+  group = gang("1x3");
+  group.per_task.cpus = Quantity::of(1);
+  state.use.at(state.node_by_name.at("n2")).cpus = Quantity::of(4);
+  EXPECT_EQ(lacks(state, group), "1 node with 1 cpu and 3 gpus, 0 free");
+  group = gang("1x0");
+  group.per_task.memory = 600 * gib;
+  EXPECT_EQ(lacks(state, group), "614400 MiB of memory on one node, 524288 MiB free");
+  group.per_task.memory = 0;
+  group.exclusive = true;
+  EXPECT_EQ(lacks(state, group), "1 whole node, 0 free");
+  state = cluster("n1:0:3 n2:0:3 n3:0:1");
+  group = gang("3x0");
+  group.per_task.cpus = Quantity::of(2);
+  EXPECT_EQ(lacks(state, group), "room for 3 tasks with 2 cpus each, room for 2 free");
+  group.required_nodes = {"n3"};
+  EXPECT_EQ(lacks(state, group), "2 cpus on node n3, 0 free");
+}
+
 TEST(Fit, TasksPerNodeAndNodesAreKept) {
   const State state = cluster("n1:8 n2:8 n3:8");
   TaskGroup group = gang("4x1");

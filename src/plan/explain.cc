@@ -1,6 +1,7 @@
 #include "plan/explain.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 
@@ -19,12 +20,34 @@ const place::Board& EmptyBoards::configured() {
 namespace {
 
 // Nodes of the partition that the cluster has never seen: nobody knows what they can hold.
-std::vector<std::string> never_joined(const State& state, const place::Scope& scope) {
-  std::vector<std::string> names;
-  if (!scope.partition) return names;
-  for (const std::string& name : scope.partition->nodes)
-    if (!find_node(state, name)) names.push_back(name);
-  return names;
+bool some_never_joined(const State& state, const place::Scope& scope) {
+  return scope.partition &&
+         std::any_of(scope.partition->nodes.begin(), scope.partition->nodes.end(),
+                     [&](const std::string& name) { return !find_node(state, name); });
+}
+
+std::string why_unusable(const Node* node) {
+  if (!node || node->health == NodeHealth::absent) return "never joined";
+  if (node->down) return "down";
+  if (node->health != NodeHealth::up) return "not answering";
+  return "drained";
+}
+
+// Names them in the order of the partition, and why: once if it is the same for all.
+void name_unusable(const State& state, const place::Scope& scope, const place::Board& usable,
+                   Reason& reason) {
+  if (!scope.partition) return;
+  std::vector<std::string> each;
+  std::set<std::string> causes;
+  for (const std::string& name : scope.partition->nodes) {
+    const Node* node = find_node(state, name);
+    if (node && usable.nodes().contains(node->id)) continue;
+    const std::string why = why_unusable(node);
+    reason.nodes.push_back(name);
+    each.push_back(format("{} {}", name, why));
+    causes.insert(why);
+  }
+  if (!causes.empty()) reason.detail = causes.size() == 1 ? *causes.begin() : join(each, ", ");
 }
 
 }  // namespace
@@ -34,21 +57,13 @@ std::optional<Reason> cannot_run(const State& state, const Candidate& c, EmptyBo
   if (place::fit(empty.usable(), scope, c.group())) return std::nullopt;
   Reason reason;
   const place::Shortage shortage = place::shortage(empty.configured(), scope, c.group());
-  const std::vector<std::string> strangers = never_joined(state, scope);
-  if (strangers.empty() && !place::fit(empty.configured(), scope, c.group())) {
+  if (!some_never_joined(state, scope) && !place::fit(empty.configured(), scope, c.group())) {
     reason.code = ReasonCode::constraints;
     reason.detail = format("needs {}, {} there at most", shortage.needed, shortage.free);
     return reason;
   }
   reason.code = ReasonCode::nodes_unavailable;
-  reason.nodes = strangers;
-  for (const auto& [id, node] : state.nodes) {
-    if (empty.usable().nodes().contains(id)) continue;
-    if (scope.partition && std::find(scope.partition->nodes.begin(), scope.partition->nodes.end(),
-                                     node.spec.name) == scope.partition->nodes.end())
-      continue;
-    reason.nodes.push_back(node.spec.name);
-  }
+  name_unusable(state, scope, empty.usable(), reason);
   if (reason.nodes.empty()) reason.detail = "some gpus cannot be used now: they have failed";
   return reason;
 }

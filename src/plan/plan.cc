@@ -154,24 +154,42 @@ Status within_limits(const State& state, const WorkloadSpec& spec, Duration limi
 }
 
 namespace {
-// What is asked for rules itself out, or no node is large enough for one node's part of it.
-Status agrees_with_itself(const State& state, const Partition& partition, const TaskGroup& group) {
+
+// What is asked for rules itself out.
+Status agrees_with_itself(const TaskGroup& group) {
   for (const std::string& name : group.required_nodes)
     if (contains(group.excluded_nodes, name))
       return invalid(
           format("Requested node configuration is not available: node {} is asked for and excluded",
                  name));
-  const Quantity on_one =
-      group.per_node.cpus + group.per_task.cpus * std::max<std::int64_t>(group.tasks_per_node, 1);
-  std::int64_t most = 0;
-  for (const std::string& name : partition.nodes)
-    if (const Node* node = find_node(state, name)) most = std::max(most, node->spec.cpus);
-  if (on_one <= Quantity::of(most)) return {};
+  if (group.tasks == 0 || group.tasks_per_node == 0 || group.nodes_max == 0 ||
+      (group.tasks - 1) / group.tasks_per_node < group.nodes_max)
+    return {};
   return invalid(
-      format("Requested node configuration is not available: needs {} cpus on one node, but the "
-             "largest of partition {} has {}",
-             to_string(on_one), partition.name, most));
+      format("Requested node configuration is not available: {} tasks are more than {} on each of "
+             "{} node{}",
+             group.tasks, group.tasks_per_node, group.nodes_max, group.nodes_max == 1 ? "" : "s"));
 }
+
+// No node, or not enough of them, has what is asked for: names what lacks.
+Status too_small(const place::Board& board, const place::Scope& scope, const TaskGroup& group) {
+  const std::string name = scope.partition ? scope.partition->name : "?";
+  const bool some = !group.required_nodes.empty() || !group.excluded_nodes.empty() ||
+                    !group.constraint.any_of.empty();
+  if (const auto one = place::on_one_node(board, scope, group))
+    return invalid(
+        format("Requested node configuration is not available: needs {}, but the largest of "
+               "partition {}{} has {}",
+               one->needed, name, some ? " that may serve it" : "", one->free));
+  const place::Shortage shortage = place::shortage(board, scope, group);
+  return invalid(format(
+      "Requested node configuration is not available: needs {}, but {} {}{}", shortage.needed,
+      some ? format("those of partition {} that may serve it have", name)
+           : format("partition {} has", name),
+      shortage.free == "0" ? "none" : shortage.free,
+      shortage.types.empty() ? "" : "; there are: " + join(shortage.types, ", ")));
+}
+
 }  // namespace
 
 Status could_ever_run(const State& state, const WorkloadSpec& spec) {
@@ -196,18 +214,14 @@ Status could_ever_run(const State& state, const WorkloadSpec& spec) {
   const place::Board board = place::Board::empty(state, true);
   const place::Scope scope{partition, nullptr, 0};
   if (place::fit(board, scope, group)) return {};
-  if (partition) TRY(agrees_with_itself(state, *partition, group));
+  TRY(agrees_with_itself(group));
   if (partition && !group.excluded_nodes.empty() &&
       std::all_of(partition->nodes.begin(), partition->nodes.end(),
                   [&](const std::string& name) { return contains(group.excluded_nodes, name); }))
     return invalid(format(
         "Requested node configuration is not available: every node of partition {} is excluded",
         partition->name));
-  const place::Shortage shortage = place::shortage(board, scope, group);
-  return invalid(
-      format("Requested node configuration is not available: needs {}, but partition {} has {} in "
-             "this shape",
-             shortage.needed, partition ? partition->name : "?", shortage.free));
+  return too_small(board, scope, group);
 }
 
 }  // namespace phalanx::plan

@@ -152,6 +152,20 @@ TEST_F(PlannerTest, DrainedNodesAreNamed) {
   EXPECT_EQ(why(100).nodes, std::vector<std::string>{"n1"});
 }
 
+TEST_F(PlannerTest, UnusableNodesAreNamedInOrderAndWithTheirCause) {
+  nodes("n3:8 n1:8 n2:8");
+  state.config.partitions[0].nodes = {"n1", "n2", "n3"};
+  for (auto& [id, node] : state.nodes) node.drained = true;
+  submit(100, "1x8", hours(1));
+  pass(kZero);
+  EXPECT_EQ(sentence(why(100), ""), "would fit, but n1, n2, n3 cannot be used now: drained");
+  state.nodes.at(state.node_by_name.at("n1")).down = true;
+  state.nodes.at(state.node_by_name.at("n2")).health = NodeHealth::lost;
+  pass(kZero);
+  EXPECT_EQ(sentence(why(100), ""),
+            "would fit, but n1, n2, n3 cannot be used now: n1 down, n2 not answering, n3 drained");
+}
+
 TEST_F(PlannerTest, NodesThatNeverJoinedAreWaitedFor) {
   nodes("n1:4");
   state.config.partitions[0].nodes.emplace_back("n2");
@@ -211,6 +225,65 @@ TEST_F(PlannerTest, WhatIsNotThereIsNamed) {
   spec.groups[0].required_nodes = {"n3"};
   spec.groups[0].constraint.any_of = {{"h100"}};
   EXPECT_TRUE(could_ever_run(state, spec).ok());
+}
+
+TEST_F(PlannerTest, WhatNoNodeIsLargeEnoughForIsNamed) {
+  nodes("n1:4:2:emulated n2:4:2:emulated n3:4:2:emulated n4:4:2:emulated");
+  struct Case {
+    std::int64_t tasks, cpus, nodes_max, per_node;  // GPUs for each node
+    std::string type;
+    std::int64_t mebi;  // of memory for each node
+    const char* said;
+    std::vector<std::string> excluded = {};
+    std::int64_t tasks_per_node = 0;
+  };
+  const Case cases[] = {
+      {2, 2, 1, 0, "", 0, "needs 4 cpus on one node, but the largest of partition main has 2"},
+      {4, 1, 1, 4, "", 0, "needs 4 cpus on one node, but the largest of partition main has 2"},
+      {9, 1, 0, 0, "", 0, "needs 9 cpus, but partition main has 8"},
+      {1, 1, 0, 5, "", 0, "needs 5 gpus on one node, but the largest of partition main has 4"},
+      {1, 1, 0, 1, "h200", 0,
+       "needs 1 gpu of type h200, but partition main has none; there are: emulated"},
+      {1, 1, 0, 5, "emulated", 0,
+       "needs 5 gpus of type emulated on one node, but the largest of partition main has 4"},
+      {1, 1, 0, 0, "", 600 << 10,
+       "needs 614400 MiB of memory on one node, but the largest of partition main has 524288 MiB"},
+      {1,
+       3,
+       0,
+       0,
+       "",
+       0,
+       "needs 3 cpus on one node, but the largest of partition main that may serve it has 2",
+       {"n1"}},
+      {7,
+       1,
+       0,
+       0,
+       "",
+       0,
+       "needs 7 cpus, but those of partition main that may serve it have 6",
+       {"n1"}},
+      {9, 1, 2, 0, "", 0, "9 tasks are more than 4 on each of 2 nodes", {}, 4},
+      {2, 2, 0, 4, "emulated", 1 << 10, ""},
+  };
+  for (const Case& c : cases) {
+    WorkloadSpec spec;
+    spec.partition = "main";
+    TaskGroup& group = spec.groups[0];
+    group = gang("1x0");
+    group.per_task.gpus.clear();
+    group.tasks = c.tasks;
+    group.tasks_per_node = c.tasks_per_node;
+    group.per_task.cpus = Quantity::of(c.cpus);
+    group.nodes_max = c.nodes_max;
+    if (c.per_node > 0) group.per_node.gpus = {{c.type, c.per_node}};
+    group.per_node.memory = c.mebi << 20;
+    group.excluded_nodes = c.excluded;
+    const Status status = could_ever_run(state, spec);
+    const std::string said = *c.said ? "Requested node configuration is not available: " : "";
+    EXPECT_EQ(status.ok() ? "" : status.error().message, said + c.said);
+  }
 }
 
 TEST_F(PlannerTest, AStartThatNeverComesIsNotForeseen) {
