@@ -22,7 +22,7 @@ constexpr std::array kVerbs{
     Verb{"sacct", run_query, "jobs that have ended, and what they used", true},
     Verb{"why", run_query, "why a job waits, or how it ended"},
     Verb{"top", run_query, "the cluster as a picture"},
-    Verb{"ledger", run_query, "GPU-seconds by account and user"},
+    Verb{"ledger", run_query, "GPU-, CPU- and memory-seconds by account and user"},
     Verb{"kubeconfig", kubeconfig_verb, "what kubectl needs to reach this cluster as you"},
 };
 

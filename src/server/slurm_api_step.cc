@@ -20,7 +20,7 @@ std::string claims_of(const StepGrant& grant) {
 }
 
 slurm::StepNode node_of_step(const State& state, const Workload& w, const Step& step,
-                             const StepShare& share, std::int64_t gpus_per_task, Time now,
+                             const StepShare& share, const slurm::StepPlan& plan, Time now,
                              const net::TokenKey& key) {
   const Node* node = find_node(state, share.node);
   StepGrant grant;
@@ -31,7 +31,9 @@ slurm::StepNode node_of_step(const State& state, const Workload& w, const Step& 
   grant.share = share;
   grant.overlap = step.overlap;
   grant.environment = slurm::step_environment(state, w, step, share);
-  grant.per_task = slurm::task_environments(w, share, state, gpus_per_task);
+  if (const std::int64_t cpus = plan.request.shape.per_task.cpus.ceil(); cpus > 0)
+    grant.environment.push_back(format("SLURM_CPUS_PER_TASK={}", cpus));  // not the job's
+  grant.per_task = slurm::task_environments(w, share, state, plan.gpus_per_task);
   grant.expires = token_end(w, now);
   slurm::StepNode out;
   out.name = node ? node->spec.name : "";
@@ -66,8 +68,7 @@ Result<slurm::StepReply> granted(Door& door, const Reply& reply, const slurm::St
   out.job_name = w->spec->name;
   out.user = w->spec->owner.user;
   for (const StepShare& share : reply.step->shares)
-    out.nodes.push_back(
-        node_of_step(state, *w, *reply.step, share, plan.gpus_per_task, door.core.now(), key));
+    out.nodes.push_back(node_of_step(state, *w, *reply.step, share, plan, door.core.now(), key));
   return out;
 }
 
@@ -76,6 +77,7 @@ Result<slurm::StepPlan> plan_of(const Door& door, const slurm::StepAsk& ask) {
   const Workload* w = find_target(door.core.state(), target);
   if (!w) return not_found("Invalid job id specified");
   if (w->phase == Phase::ended) return conflict("Job/step already completing or completed");
+  if (w->phase == Phase::pending) return conflict("Job is pending execution");
   slurm::ParseContext context;
   context.now = w->submitted;
   context.zone = ask.zone;

@@ -101,8 +101,14 @@ class Reader {
 }  // namespace
 
 Arguments read_arguments(std::string_view tool, std::span<const Flag> flags,
-                         std::span<const std::string> args) {
-  return Reader(tool, flags, args).read();
+                         std::span<const std::string> args, std::string_view cluster) {
+  Arguments read = Reader(tool, flags, args).read();
+  for (const std::string& name : read.list("clusters"))
+    if (read.error.code == 0 && !cluster.empty() && name != cluster && name != "all")
+      read.error =
+          failed(tool, format("No cluster '{}' known by database: this controller has one, {}",
+                              printable(name), cluster));
+  return read;
 }
 
 std::size_t Arguments::count(std::string_view name) const {

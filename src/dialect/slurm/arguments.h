@@ -34,8 +34,10 @@ struct Arguments {
   [[nodiscard]] std::vector<std::string> list(std::string_view name) const;
 };
 
+// Where `cluster` is named, --clusters may name no other: a command meant for another cluster's job
+// must not reach this one's.
 Arguments read_arguments(std::string_view tool, std::span<const Flag> flags,
-                         std::span<const std::string> args);
+                         std::span<const std::string> args, std::string_view cluster = {});
 
 // "squeue: error: …", exit code 1.
 Said failed(std::string_view tool, std::string_view message);

@@ -114,7 +114,8 @@ std::string pad_right(std::string_view text, std::size_t width) {
 
 std::string cell(const Column& column, std::string_view text) {
   if (column.width == 0) return std::string(text) + column.suffix;
-  const std::string_view fits = cut(text, column.width);
+  const bool whole = column.duration && !text.empty() && digit(text[0]);
+  const std::string_view fits = whole ? text : cut(text, column.width);
   return (column.right ? pad_left(fits, column.width) : pad_right(fits, column.width)) +
          column.suffix;
 }

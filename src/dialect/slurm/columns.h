@@ -16,6 +16,7 @@ struct Column {
   std::string written;    // as the user wrote it, for messages
   std::size_t width = 0;  // 0: as wide as the text
   bool right = false;     // aligned
+  bool duration = false;  // a duration is never cut, words are: "1-02:04:00", "UNLIMI"
   std::string suffix;     // literal text after it
 };
 

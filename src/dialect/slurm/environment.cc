@@ -94,7 +94,7 @@ void identity_variables(const State& state, const Workload& w, Variables& v) {
   v["SLURM_JOB_NAME"] = spec.name;
   v["SLURM_JOB_PARTITION"] = spec.partition;
   if (!spec.account.empty()) v["SLURM_JOB_ACCOUNT"] = spec.account;
-  if (!spec.qos.empty()) v["SLURM_JOB_QOS"] = spec.qos;
+  v["SLURM_JOB_QOS"] = spec.qos.empty() ? "normal" : spec.qos;
   if (!spec.comment.empty()) v["SLURM_JOB_COMMENT"] = spec.comment;
   v["SLURM_JOB_UID"] = format("{}", spec.owner.uid);
   v["SLURM_JOB_USER"] = spec.owner.user;

@@ -112,6 +112,7 @@ TEST_F(Environment, OfAPlainBatchJob) {
              {"SLURM_CPUS_ON_NODE", "1"},
              {"SLURM_JOB_PARTITION", "train"},
              {"SLURM_JOB_ACCOUNT", "physics"},
+             {"SLURM_JOB_QOS", "normal"},
              {"SLURM_JOB_USER", "alice"},
              {"SLURM_JOB_UID", "1001"},
              {"SLURM_JOB_GID", "1001"},
@@ -132,6 +133,13 @@ TEST_F(Environment, OfAPlainBatchJob) {
                             "SLURM_CPUS_PER_TASK", "SLURM_RESTART_COUNT", "CUDA_VISIBLE_DEVICES",
                             "SLURM_JOB_GPUS", "SLURM_GPUS_ON_NODE", "SLURM_ARRAY_JOB_ID"})
     EXPECT_FALSE(v.contains(unset)) << unset;
+}
+
+TEST_F(Environment, TheQosIsTheOneThatTheQueriesPrint) {
+  share(5, 1, 1);
+  expect(task(0, 0), {{"SLURM_JOB_QOS", "normal"}});
+  spec.qos = "high";
+  expect(batch(), {{"SLURM_JOB_QOS", "high"}});
 }
 
 TEST_F(Environment, OfTasksOnSeveralNodes) {

@@ -128,4 +128,21 @@ std::string tres_text(std::int64_t cpus, std::int64_t memory_mb, std::int64_t no
                       const std::map<std::string, std::int64_t>& gpus);
 std::int64_t to_mbytes(std::int64_t bytes);  // rounded up
 
+// --- what it cost, to the millisecond, by the ledger's rules (ledger/ledger.h)
+
+// How long work ran, as far as its first node measured it: what its shares are charged for. Of the
+// attempt that is current, or else of the last one; zero where it never was launched.
+Duration ran(const PastAttempt& attempt);
+Duration ran(const View& view, const Workload& work);
+
+Usage usage_of(Quantity cpus, std::int64_t memory, std::size_t gpus, Duration held);
+template <class Share>
+Usage usage_of(const Share& share, Duration held) {
+  return usage_of(share.cpus, share.memory, share.gpus.size(), held);
+}
+
+// Sums of the above: years of MiB-milliseconds of a large cluster are more than 64 bits hold.
+__extension__ using Wide = __int128;
+std::string exact_seconds(Wide ms);  // "12.345"
+
 }  // namespace phalanx::slurm

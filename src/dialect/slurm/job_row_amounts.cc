@@ -43,6 +43,35 @@ std::int64_t asked_nodes(const TaskGroup& group) {
 
 std::int64_t to_mbytes(std::int64_t bytes) { return (bytes + kMib - 1) / kMib; }
 
+Duration ran(const PastAttempt& attempt) {
+  if (attempt.launched == Time{}) return Duration{};
+  return std::max(attempt.ended - attempt.launched, Duration{});
+}
+
+Duration ran(const View& view, const Workload& work) {
+  const PastAttempt* last = last_attempt(work);
+  if (last && (!work.current || work.current->number == last->number)) return ran(*last);
+  if (!work.current || !work.current->launched) return Duration{};
+  return std::max(view.now - *work.current->launched, Duration{});
+}
+
+Usage usage_of(Quantity cpus, std::int64_t memory, std::size_t gpus, Duration held) {
+  const std::int64_t ms = std::max<std::int64_t>(held.count(), 0);
+  Usage usage;
+  usage.gpu_ms = static_cast<std::int64_t>(gpus) * ms;
+  // In two parts, so that no product overflows.
+  usage.cpu_ms = cpus.in_milli() * (ms / 1000) + cpus.in_milli() * (ms % 1000) / 1000;
+  usage.memory_mb_ms = to_mbytes(memory) * ms;
+  usage.node_ms = ms;
+  return usage;
+}
+
+std::string exact_seconds(Wide ms) {
+  const Wide size = ms < 0 ? -ms : ms;
+  return format("{}{}.{:03}", ms < 0 ? "-" : "", static_cast<std::int64_t>(size / 1000),
+                static_cast<std::int64_t>(size % 1000));
+}
+
 std::string node_name(const State& state, NodeId id) {
   const Node* node = find_node(state, id);
   return node ? node->spec.name : "";

@@ -1,6 +1,7 @@
-// phalanx ledger: GPU-seconds by account and user, and what became of the rest: of every node's
-// capacity since it was first seen, allocated + reserved + down + idle is the whole, to the
-// millisecond. Reserved: held while nothing of its job runs, before its start and after its end.
+// phalanx ledger: GPU-, CPU- and memory-seconds by account and user, and what became of the rest:
+// of every node's capacity since it was first seen, allocated + reserved + down + idle is the
+// whole, to the millisecond. Reserved: held while nothing of its job runs, before its start and
+// after its end.
 #include <algorithm>
 
 #include "base/text.h"
@@ -13,26 +14,41 @@ using V = Flag::Value;
 constexpr Flag kFlags[] = {
     {"help", 'h'}, {"user", 'u', V::required}, {"account", 'A', V::required}};
 
-using ByUser = std::map<std::pair<std::string, std::string>, std::int64_t>;  // GPU-ms
+// GPUs, CPUs and MiB of memory, each times milliseconds.
+struct Sum {
+  Wide gpu = 0, cpu = 0, memory = 0;
 
-std::int64_t gpus(const NodeShare& share) { return static_cast<std::int64_t>(share.gpus.size()); }
+  Sum() = default;
+  explicit Sum(const Usage& u) : gpu(u.gpu_ms), cpu(u.cpu_ms), memory(u.memory_mb_ms) {}
+  Sum& operator+=(const Sum& more) {
+    gpu += more.gpu;
+    cpu += more.cpu;
+    memory += more.memory;
+    return *this;
+  }
+  Sum& operator-=(const Sum& less) {
+    gpu -= less.gpu;
+    cpu -= less.cpu;
+    memory -= less.memory;
+    return *this;
+  }
+};
+
+using ByUser = std::map<std::pair<std::string, std::string>, Sum>;
 
 struct Open {
-  std::int64_t ran = 0, held = 0;  // GPU-ms
+  Sum ran, held;
 };
 
 // What is held now, and how much of that its job has run.
-Open open_ms(const View& view, const Workload& w) {
+Open open_of(const View& view, const Workload& w) {
   Open sum;
   if (!w.current) return sum;
-  const bool over = !w.past.empty() && w.past.back().number == w.current->number;
-  const Time began = over ? w.past.back().launched : w.current->launched.value_or(Time{});
-  const Time until = over ? w.past.back().ended : view.now;
+  const Duration time = ran(view, w);
   for (const NodeShare& share : w.current->shares) {
     if (w.current->released.contains(share.node)) continue;
-    if (began != Time{})
-      sum.ran += gpus(share) * std::max<std::int64_t>((until - began).count(), 0);
-    sum.held += gpus(share) * std::max<std::int64_t>((view.now - w.current->placed).count(), 0);
+    sum.ran += Sum(usage_of(share, time));
+    sum.held += Sum(usage_of(share, view.now - w.current->placed));
   }
   return sum;
 }
@@ -40,17 +56,18 @@ Open open_ms(const View& view, const Workload& w) {
 ByUser allocated(const View& view) {
   ByUser sums;
   for (const auto& [account, users] : view.state.charged)
-    for (const auto& [user, usage] : users) sums[{account, user}] += usage.gpu_ms;
+    for (const auto& [user, usage] : users) sums[{account, user}] += Sum(usage);
   for (const auto& [id, w] : view.state.workloads)
-    sums[{w.spec->account, w.spec->owner.user}] += open_ms(view, w).ran;
+    sums[{w.spec->account, w.spec->owner.user}] += open_of(view, w).ran;
   return sums;
 }
 
-std::int64_t reserved(const View& view) {
-  std::int64_t sum = view.state.reserved.gpu_ms;
+Sum reserved(const View& view) {
+  Sum sum(view.state.reserved);
   for (const auto& [id, w] : view.state.workloads) {
-    const Open open = open_ms(view, w);
-    sum += open.held - open.ran;
+    const Open open = open_of(view, w);
+    sum += open.held;
+    sum -= open.ran;
   }
   return sum;
 }
@@ -75,39 +92,51 @@ std::map<NodeId, Time> first_seen(const View& view) {
 }
 
 struct Capacity {
-  std::int64_t all = 0, down = 0;  // GPU-ms
+  Sum all, down;
 };
+
+Sum whole(const NodeSpec& spec, Duration time) {
+  return Sum(usage_of(Quantity::of(spec.cpus), spec.memory, spec.devices.size(), time));
+}
+
+// What is held on the node all the same, since `gone`.
+Sum held_on(const View& view, NodeId node, Time gone) {
+  Sum sum;
+  const auto use = view.state.use.find(node);
+  if (use == view.state.use.end()) return sum;
+  for (const WorkloadId holder : use->second.holders) {
+    const Workload* w = find_workload(view.state, holder);
+    if (!w || !w->current || w->current->released.contains(node)) continue;
+    for (const NodeShare& share : w->current->shares)
+      if (share.node == node)
+        sum += Sum(usage_of(share, view.now - std::max(gone, w->current->placed)));
+  }
+  return sum;
+}
 
 Capacity capacity(const View& view) {
   Capacity sum;
   for (const auto& [id, since] : first_seen(view)) {
     const Node& node = view.state.nodes.at(id);
-    const auto devices = static_cast<std::int64_t>(node.spec.devices.size());
-    sum.all += devices * std::max<std::int64_t>((view.now - since).count(), 0);
+    sum.all += whole(node.spec, view.now - since);
     if (node.health == NodeHealth::up) continue;
-    // While it is away it is down, except for devices that are held all the same.
+    // While it is away it is down, except for what is held all the same.
     const Time gone = std::max(node.since, since);
-    sum.down += devices * std::max<std::int64_t>((view.now - gone).count(), 0);
-    const auto use = view.state.use.find(id);
-    if (use == view.state.use.end()) continue;
-    for (const WorkloadId holder : use->second.device_owner) {
-      const Workload* w = find_workload(view.state, holder);
-      if (w && w->current)
-        sum.down -=
-            std::max<std::int64_t>((view.now - std::max(gone, w->current->placed)).count(), 0);
-    }
+    sum.down += whole(node.spec, view.now - gone);
+    sum.down -= held_on(view, id, gone);
   }
   return sum;
 }
 
-std::string gpu_seconds(std::int64_t ms) {
-  const std::int64_t size = ms < 0 ? -ms : ms;
-  return format("{}{}.{:03}", ms < 0 ? "-" : "", size / 1000, size % 1000);
+std::string columns(std::string_view account, std::string_view user, std::string_view gpu,
+                    std::string_view cpu, std::string_view memory) {
+  return format("{} {} {} {} {}\n", pad_right(account, 16), pad_right(user, 16), pad_left(gpu, 16),
+                pad_left(cpu, 16), pad_left(memory, 20));
 }
 
-std::string line(std::string_view account, std::string_view user, std::int64_t ms) {
-  return format("{} {} {}\n", pad_right(account, 16), pad_right(user, 16),
-                pad_left(gpu_seconds(ms), 20));
+std::string line(std::string_view account, std::string_view user, const Sum& sum) {
+  return columns(account, user, exact_seconds(sum.gpu), exact_seconds(sum.cpu),
+                 exact_seconds(sum.memory));
 }
 
 }  // namespace
@@ -119,21 +148,22 @@ Answer ledger(const View& view, const Ask& ask) {
     return {{"Usage: phalanx ledger [--user NAMES] [--account NAMES]\n", "", 0}, {}, {}};
   const std::vector<std::string> users = a.list("user");
   const std::vector<std::string> accounts = a.list("account");
-  std::string out = format("{} {} {}\n", pad_right("ACCOUNT", 16), pad_right("USER", 16),
-                           pad_left("GPU-SECONDS", 20));
-  std::int64_t total = 0;
-  for (const auto& [who, ms] : allocated(view)) {
-    total += ms;
+  std::string out = columns("ACCOUNT", "USER", "GPU-SECONDS", "CPU-SECONDS", "MEMORY-MIB-SECONDS");
+  Sum total;
+  for (const auto& [who, sum] : allocated(view)) {
+    total += sum;
     if (!users.empty() && !is_in(users, who.second)) continue;
     if (!accounts.empty() && !is_in(accounts, who.first)) continue;
-    out += line(who.first.empty() ? "-" : who.first, who.second, ms);
+    out += line(who.first.empty() ? "-" : who.first, who.second, sum);
   }
   if (!users.empty() || !accounts.empty()) return {{out, "", 0}, {}, {}};
-  const Capacity whole = capacity(view);
-  const std::int64_t held = reserved(view);
+  const Capacity of_nodes = capacity(view);
+  const Sum held = reserved(view);
+  Sum idle = of_nodes.all;
+  for (const Sum& part : {of_nodes.down, total, held}) idle -= part;
   out += "\n" + line("allocated", "", total) + line("reserved", "", held) +
-         line("down", "", whole.down) + line("idle", "", whole.all - whole.down - total - held) +
-         line("capacity x time", "", whole.all);
+         line("down", "", of_nodes.down) + line("idle", "", idle) +
+         line("capacity x time", "", of_nodes.all);
   return {{out, "", 0}, {}, {}};
 }
 

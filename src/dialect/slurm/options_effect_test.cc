@@ -102,7 +102,7 @@ constexpr Row kRows[] = {
     {"export", "--export=A", "environment"},
     {"gpus", "-G 4", "tasks gpus_in_all"},
     {"gpus-per-node", "--gpus-per-node=2", "per_node.gpus"},
-    {"gpus-per-task", "--gpus-per-task=2", "per_task.gpus"},
+    {"gpus-per-task", "-n 1 --gpus-per-task=2", "per_task.gpus tasks_given"},
     {"gres", "--gres=gpu:2", "per_node.gpus"},
     {"hold", "-H", "hold"},
     {"input", "-i in", "launch.std_in"},

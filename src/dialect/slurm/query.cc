@@ -107,6 +107,18 @@ Moments moments_of(const Ask& ask) {
   return {ask.zone, style.find('%') == std::string::npos ? "" : style};
 }
 
+std::string waiting_for(const JobRow& row, const Moments& moments) {
+  const Reason reason = row.why();
+  const std::string other = other_name(row.view().state, reason.other, row.spec());
+  // The sentence ends in the date where there is something to say of it, in UTC.
+  Reason undated = reason;
+  undated.earliest.reset();
+  const std::string text = sentence(undated, other);
+  if (!reason.earliest || *reason.earliest == kNever || text == sentence(reason, other))
+    return text;
+  return format("{}; expected to start at {}", text, moments.print(*reason.earliest, "some time"));
+}
+
 std::string date_line(Time t, const Zone& zone) {
   const CivilTime c = to_civil(t, zone);
   return format("{} {} {:2} {:02}:{:02}:{:02} {}\n", day_name(t, zone), month_name(c), c.day,

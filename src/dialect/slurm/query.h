@@ -30,6 +30,8 @@ struct Moments {
   [[nodiscard]] std::string print(Time t, std::string_view unknown) const;
 };
 Moments moments_of(const Ask& ask);
+// Why the row waits, in words, with the expected start as the asker reads times.
+std::string waiting_for(const JobRow& row, const Moments& moments);
 // "Mon Nov 30 08:06:16 2026", as -l puts it on top.
 std::string date_line(Time t, const Zone& zone);
 

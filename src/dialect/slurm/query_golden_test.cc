@@ -38,6 +38,29 @@ TEST(Golden, SqueueLong) {  // squeue-long
       "(JobHeldUser)\n");
 }
 
+TEST(Golden, SqueueDurationsAreNotCut) {  // squeue-long, job 258; words and other columns are
+  QueryWorld w = recorded();
+  w.add(258, QueryWorld::spec("longname1"), hours(26) + minutes(4));
+  w.add(259, QueryWorld::spec("forever"), kForever);
+  EXPECT_EQ(w.out("squeue", {"-h", "-j", "258", "-o", "%.8j %.10M %.9l %.6D|"}),
+            "longname       0:00 1-02:04:00      1|\n");
+  EXPECT_EQ(w.out("squeue", {"-j", "258,259", "-S", "i", "-o", "%5l|%.4L|"}),
+            "TIME_|TIME|\n1-02:04:00|1-02:04:00|\nUNLIM|UNLI|\n");
+  EXPECT_EQ(w.out("squeue", {"-h", "-j", "258", "-O", "TimeLimit:5"}), "1-02:\n");
+  EXPECT_EQ(w.out("squeue", {"-h", "-s", "-j", "254", "-o", "%i %.2l|"}), "254.batch 20:00|\n");
+}
+
+TEST(Golden, SqueueFoldsTheNodesThatWereAskedFor) {  // squeue-o-all-pending: n=n[1-4]
+  QueryWorld w = recorded();
+  auto spec = QueryWorld::spec("big");
+  spec->groups[0].required_nodes = {"n1", "n2", "n3", "n4"};
+  spec->groups[0].excluded_nodes = {"n6", "n5"};
+  w.add(300, spec, hours(1));
+  EXPECT_EQ(w.out("squeue", {"-h", "-j", "300", "-o", "%n %x"}), "n[1-4] n[5-6]\n");
+  EXPECT_EQ(w.out("squeue", {"-h", "-j", "300", "-O", "ReqNodes:8,ExcNodes:8"}),
+            "n[1-4]  n[5-6]  \n");
+}
+
 TEST(Golden, SqueueSteps) {  // squeue-steps
   const QueryWorld w = recorded();
   EXPECT_EQ(w.out("squeue", {"-s", "-j", "254,245"}),
@@ -297,11 +320,18 @@ TEST(Golden, SacctRefusals) {  // sacct-state-bad, sacct-bad-field, sacct-time-b
             (Said{"", "Invalid time specification (pos=0): notatime\n", 1}));
 }
 
-TEST(Golden, SacctGpus) {  // sacct-noconvert's form; Phalanx adds types and GPU-seconds
+TEST(Golden, SacctGpus) {  // sacct-noconvert's form; Phalanx adds types and exact seconds
   const QueryWorld w = accounted();
   EXPECT_EQ(w.out("sacct", {"-j", "243", "-X", "-P", "-o", "JobID,ReqMem,AllocTRES,GPUSeconds"}),
             "JobID|ReqMem|AllocTRES|GPUSeconds\n"
             "243|4000M|billing=4,cpu=4,gres/gpu=2,gres/gpu:h100=2,mem=4000M,node=1|24.000\n");
+  EXPECT_EQ(w.out("sacct", {"-j", "243", "-P", "-o", "JobID,GPUSeconds,CPUSeconds,MemorySeconds"}),
+            "JobID|GPUSeconds|CPUSeconds|MemorySeconds\n"
+            "243|24.000|48.000|48000.000\n"
+            "243.batch|24.000|48.000|48000.000\n");
+  EXPECT_NE(w.out("sacct", {"-e"}).find("CPUSeconds"), std::string::npos);
+  EXPECT_NE(w.out("sacct", {"-e"}).find("MemorySeconds"), std::string::npos);
+  EXPECT_EQ(w.out("sacct", {"-j", "243", "-X", "-n", "-P", "-o", "cpu"}), "00:00:48\n");
 }
 
 }  // namespace

@@ -118,6 +118,18 @@ TEST(Scancel, SignalsGoWhereTheyAreTold) {
   EXPECT_EQ(w.ask("scancel", {"-s", "NOPE", "243"}).said.code, 1);
 }
 
+TEST(Queries, AnotherClustersNameIsRefused) {
+  QueryWorld w = recorded();
+  w.state.config.name = "lab";
+  for (const char* tool : {"squeue", "sinfo", "sacct", "scontrol", "scancel"}) {
+    const Answer other = w.ask(tool, {"-M", "other", "242"});
+    EXPECT_EQ(other.said.code, 1) << tool;
+    EXPECT_NE(other.said.err.find("No cluster 'other'"), std::string::npos) << other.said.err;
+    EXPECT_TRUE(other.inputs.empty()) << tool;
+  }
+  EXPECT_EQ(w.ask("scancel", {"--clusters=lab", "242"}).inputs.size(), 1U);
+}
+
 TEST(Scancel, FiltersPickOwnJobs) {
   const QueryWorld w = recorded();
   EXPECT_EQ(w.ask("scancel", {"--me"}).inputs.size(), 6U);
@@ -224,6 +236,64 @@ TEST(Sacct, DuplicatesSayHowEachAttemptEnded) {
             "2026-11-30T09:06:08.\nIts last attempt ended: node n5: it was silent.\n");
 }
 
+// Each attempt for itself: what it cost, and how often the job had been restarted before it.
+TEST(Sacct, DuplicatesCostWhatTheyRan) {
+  QueryWorld w = recorded();
+  Workload& job = w.add(300, QueryWorld::spec("again"), hours(1));
+  const auto went = [&](EndCause cause, Duration before, Duration time) {
+    PastAttempt past;
+    past.number = static_cast<std::uint32_t>(job.past.size() + 1);
+    past.placed = job.submitted;
+    if (time != Duration{}) past.launched = past.placed + before;
+    past.ended = past.placed + before + time;
+    past.end.cause = cause;
+    past.shares.push_back({w.node(1), "b", 1, Quantity::of(3), 1, {0, 1}});  // a byte is a MiB
+    past.nodes.push_back("n1");
+    job.past.push_back(past);
+  };
+  went(EndCause::node_failed, milliseconds(400), milliseconds(1234));
+  went(EndCause::launch_failed, seconds(7), Duration{});
+  went(EndCause::preempted, Duration{}, milliseconds(1));
+  job.restarts = 2;
+  w.run(job, {5, 2}, 2, 100, {0});
+  job.current->number = 4;
+  job.current->launched = w.now - milliseconds(1500);
+  const std::vector<std::string> args{
+      "-D", "-X", "-n", "-P", "-j", "300", "-o", "Restarts,GPUSeconds,CPUSeconds,MemorySeconds"};
+  const std::string earlier = "0|2.468|3.702|1.234\n1|0.000|0.000|0.000\n1|0.002|0.003|0.001\n";
+  EXPECT_EQ(w.out("sacct", args), earlier + "2|3.000|6.000|300.000\n");
+  // It is over, and its nodes still clean up.
+  job.past.push_back(job.past.front());
+  job.past.back().number = 4;
+  job.phase = Phase::ended;
+  job.ended = w.now;
+  EXPECT_EQ(w.out("sacct", args), earlier + "2|2.468|4.936|246.800\n");
+  job.current.reset();
+  EXPECT_EQ(w.out("sacct", args), earlier + "2|2.468|3.702|1.234\n");
+}
+
+TEST(Why, DatesAreTheAskers) {
+  QueryWorld w = recorded();
+  const Workload& next = w.add(300, QueryWorld::spec("next"), hours(1));
+  Reason reason;
+  reason.code = ReasonCode::resources;
+  reason.needed = "8 gpus";
+  reason.free = "6";
+  reason.earliest = w.now + hours(1);
+  w.outlook.waits[next.id].reason = reason;
+  const std::string sentence = "needs 8 gpus, 6 free; expected to start at 2026-11-30T12:06:20";
+  Ask ask;
+  ask.zone = {hours(3), {}};
+  ask.tool = "why";
+  ask.args = {"300"};
+  EXPECT_EQ(answer(w.view(), ask).said.out, "Job 300 (next) is waiting: it " + sentence + ".\n");
+  ask.tool = "top";
+  ask.args = {"--once"};
+  EXPECT_NE(answer(w.view(), ask).said.out.find(" " + sentence + "\n"), std::string::npos);
+  w.outlook.waits[next.id].reason.earliest.reset();
+  EXPECT_EQ(w.out("why", {"300"}), "Job 300 (next) is waiting: it needs 8 gpus, 6 free.\n");
+}
+
 TEST(Why, TellsEveryPhase) {
   QueryWorld w = recorded();
   EXPECT_EQ(w.out("why", {"246"}),
@@ -261,21 +331,61 @@ TEST(Top, DrawsHoldersAndMarksEmulatedGpus) {
 TEST(Ledger, PartsAddUpToCapacityTimesTime) {
   QueryWorld w = recorded();
   for (auto& [id, node] : w.state.nodes) node.joined = w.now - seconds(100);
-  w.state.charged["physics"]["alice"].gpu_ms = 1500;
+  w.state.charged["physics"]["alice"] = {1500, 2500, 4'096'000, 0};
+  w.state.reserved = {7, 8, 9, 0};
   const std::string out = w.out("ledger", {});
-  const auto value = [&](const std::string& label) {
+  const auto value = [&](const std::string& label, std::size_t column = 0) {
     const std::size_t at = out.find("\n" + label);
     EXPECT_NE(at, std::string::npos) << label;
     const std::string line = out.substr(at + 1, out.find('\n', at + 1) - at - 1);
-    std::string digits(split_blanks(line).back());
+    const auto words = split_blanks(line);
+    std::string digits(words.at(words.size() - 3 + column));
     std::erase(digits, '.');
     return parse_int(digits).value_or(-1);
   };
   EXPECT_EQ(value("physics          alice"), 1500);
   EXPECT_EQ(value("chem             alice"), 24'000);
+  EXPECT_EQ(value("physics          alice", 1), 2500 + (2 + 2) * 12'000);
+  EXPECT_EQ(value("chem             alice", 1), 4 * 12'000);
+  EXPECT_EQ(value("physics          alice", 2), 4'096'000 + 4 * 1000 * 12'000);
+  EXPECT_EQ(value("chem             alice", 2), 4000 * 12'000);
+  EXPECT_EQ(value("chem             bob", 1), 2 * 12'000);
   EXPECT_EQ(value("capacity x time"), 40 * 100'000);
-  EXPECT_EQ(value("allocated") + value("reserved") + value("down") + value("idle"),
-            value("capacity x time"));
+  EXPECT_EQ(value("capacity x time", 1), (6 * 16 + 2 * 32) * 100'000);
+  EXPECT_EQ(value("capacity x time", 2), std::int64_t{6 * 64'000 + 2 * 128'000} * 100'000);
+  EXPECT_EQ(value("down", 1), 32 * 100'000);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(value("reserved", i), static_cast<std::int64_t>(7 + i));
+    EXPECT_EQ(value("allocated", i) + value("reserved", i) + value("down", i) + value("idle", i),
+              value("capacity x time", i));
+  }
+}
+
+// Of a node that is away what a job holds all the same is the job's.
+TEST(Ledger, WhatIsHeldOnALostNodeIsNotDown) {
+  QueryWorld w = recorded();
+  for (auto& [id, node] : w.state.nodes) node.joined = w.now - seconds(100);
+  Node& lost = w.state.nodes.at(w.node(1));
+  lost.health = NodeHealth::lost;
+  lost.since = w.now - seconds(10);  // 242 and 243 hold 5 CPUs and 5000 MiB there
+  const std::string out = w.out("ledger", {});
+  const std::size_t at = out.find("\ndown ");
+  ASSERT_NE(at, std::string::npos) << out;
+  const std::string line = out.substr(at + 1, out.find('\n', at + 1) - at - 1);
+  const std::vector<std::string_view> words = split_blanks(line);
+  ASSERT_EQ(words.size(), 4U) << line;
+  EXPECT_EQ(words[1], format("{}.000", (8 - 2) * 10));
+  EXPECT_EQ(words[2], format("{}.000", 32 * 100 + (16 - 5) * 10));
+  EXPECT_EQ(words[3], format("{}.000", 128'000 * 100 + (64'000 - 5000) * 10));
+}
+
+// Memory of a large cluster is more than 64 bits of MiB-milliseconds.
+TEST(Ledger, SumsOfALargeClusterDoNotOverflow) {
+  QueryWorld w = recorded();
+  w.state.charged["a"]["u"].memory_mb_ms = w.state.charged["b"]["u"].memory_mb_ms =
+      9'000'000'000'000'000'000;
+  const std::string out = w.out("ledger", {});
+  EXPECT_NE(out.find("18000000000108000.000"), std::string::npos) << out;
 }
 
 TEST(Queries, NamesCannotGarbleATerminal) {

@@ -19,7 +19,7 @@ constexpr Flag kFlags[] = {
     {"array", 0, V::none, H::ignored},
     {"batch-script", 'B', V::none, H::refused},
     {"brief", 'b'},
-    {"clusters", 'M', V::required, H::ignored},
+    {"clusters", 'M', V::required},
     {"completion", 'c', V::none, H::refused},
     {"constraints", 'C', V::required, H::refused},
     {"delimiter", 0, V::required},
@@ -319,7 +319,7 @@ std::string field_names() {
 }  // namespace
 
 Answer sacct(const View& view, const Ask& ask) {
-  Query q{view, ask, read_arguments("sacct", kFlags, ask.args)};
+  Query q{view, ask, read_arguments("sacct", kFlags, ask.args, view.state.config.name)};
   q.style.moments = moments_of(ask);
   q.said = q.arguments.error;
   if (q.said.code != 0) return {q.said, {}, {}};

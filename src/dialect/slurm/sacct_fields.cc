@@ -98,10 +98,9 @@ std::string end(Row r, Style s) { return s.moments.print(r.end(), "Unknown"); }
 std::string exit_code(Row r, Style) { return print_exit_code(r.exit_code()); }
 std::string gid(Row r, Style) { return number(r.job->spec().owner.gid); }
 std::string group(Row r, Style) { return printable(r.job->spec().owner.group); }
-std::string gpu_seconds(Row r, Style) {
-  const std::int64_t ms = r.elapsed().count() * r.gpus();
-  return format("{}.{:03}", ms / 1000, ms % 1000);
-}
+std::string gpu_seconds(Row r, Style) { return exact_seconds(r.usage().gpu_ms); }
+std::string cpu_seconds(Row r, Style) { return exact_seconds(r.usage().cpu_ms); }
+std::string memory_seconds(Row r, Style) { return exact_seconds(r.usage().memory_mb_ms); }
 std::string id(Row r, Style) { return r.id(false); }
 std::string raw_id(Row r, Style) { return r.id(true); }
 std::string name(Row r, Style) { return printable(r.step ? r.step->name : r.job->spec().name); }
@@ -131,9 +130,7 @@ std::string asked_cpus(Row r, Style) { return number(r.job->cpus()); }
 std::string asked_memory(Row r, Style s) { return in_unit(r.job->memory_mb(), s.unit); }
 std::string asked_nodes(Row r, Style) { return number(r.job->node_count()); }
 std::string asked_tres(Row r, Style) { return by_key(r.job->tres_asked()); }
-std::string restarts(Row r, Style) {
-  return number(r.job->workload() ? r.job->workload()->restarts : 0);
-}
+std::string restarts(Row r, Style) { return number(r.restarts()); }
 std::string start(Row r, Style s) { return s.moments.print(r.start(), "Unknown"); }
 std::string state(Row r, Style) { return r.state(); }
 std::string submit(Row r, Style s) { return s.moments.print(r.job->submitted(), "Unknown"); }
@@ -209,6 +206,7 @@ constexpr AccountField kFields[] = {
     {"Container", 19},
     {"CPUTime", 10, false, cpu_time},
     {"CPUTimeRAW", 10, false, cpu_time_raw},
+    {"CPUSeconds", 14, false, cpu_seconds},  // after Slurm's own: "CPU" stays CPUTime
     {"DBIndex", 10},
     {"DerivedExitCode", 15, kOfJobs, worst_step},
     {"Elapsed", 10, false, elapsed},
@@ -243,6 +241,7 @@ constexpr AccountField kFields[] = {
     {"MaxVMSizeNode", 14},
     {"MaxVMSizeTask", 14},
     {"McsLabel", 9},
+    {"MemorySeconds", 18, false, memory_seconds},  // MiB
     {"MinCPU", 10},
     {"MinCPUNode", 10},
     {"MinCPUTask", 10},
@@ -457,6 +456,43 @@ std::string AccountRow::tres() const {
   if (const std::size_t at = text.find(billing); at != std::string::npos)
     text.erase(at, billing.size());
   return text;
+}
+
+namespace {
+template <class Shares>
+Usage usage_of_all(const Shares& shares, Duration held) {
+  Usage sum;
+  for (const auto& share : shares) {
+    const Usage one = usage_of(share, held);
+    sum.gpu_ms += one.gpu_ms;
+    sum.cpu_ms += one.cpu_ms;
+    sum.memory_mb_ms += one.memory_mb_ms;
+    sum.node_ms += one.node_ms;
+  }
+  return sum;
+}
+}  // namespace
+
+Usage AccountRow::usage() const {
+  if (attempt) return usage_of_all(attempt->shares, ran(*attempt));
+  if (step) return usage_of_all(step->shares, elapsed());
+  const Workload* w = job->workload();
+  if (!w || job->pending()) return {};
+  if (w->current) return usage_of_all(w->current->shares, ran(job->view(), *w));
+  return w->past.empty() ? Usage{} : usage_of_all(w->past.back().shares, ran(w->past.back()));
+}
+
+std::int64_t AccountRow::restarts() const {
+  const Workload* w = job->workload();
+  if (!w) return 0;
+  if (!attempt) return w->restarts;
+  // One for each attempt before it, but for those that never ran.
+  std::int64_t before = 0;
+  for (const PastAttempt& past : w->past) {
+    if (&past == attempt) break;
+    if (past.end.cause != EndCause::launch_failed || past.launched != Time{}) ++before;
+  }
+  return before;
 }
 
 Measured AccountRow::measured() const {

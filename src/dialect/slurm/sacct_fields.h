@@ -33,6 +33,8 @@ struct AccountRow {
   [[nodiscard]] std::int64_t gpus() const;
   [[nodiscard]] std::string tres() const;  // held; empty: none
   [[nodiscard]] ExitCode exit_code() const;
+  [[nodiscard]] Usage usage() const;            // what it cost so far
+  [[nodiscard]] std::int64_t restarts() const;  // before it
   [[nodiscard]] Measured measured() const;
   [[nodiscard]] std::string node(NodeId id) const;  // its name
 };

@@ -14,7 +14,7 @@ constexpr Flag kFlags[] = {
     {"account", 'A', V::required},
     {"admin-comment", 0, V::required, H::ignored},
     {"batch", 'b'},
-    {"clusters", 'M', V::required, H::ignored},
+    {"clusters", 'M', V::required},
     {"cron", 'c', V::none, H::ignored},
     {"ctld", 0, V::none, H::ignored},
     {"full", 'f'},
@@ -190,7 +190,7 @@ Said report(const Said& so_far, const std::vector<std::string>& subjects, bool v
 }  // namespace
 
 Answer scancel(const View& view, const Ask& ask) {
-  const Arguments a = read_arguments("scancel", kFlags, ask.args);
+  const Arguments a = read_arguments("scancel", kFlags, ask.args, view.state.config.name);
   if (a.error.code != 0) return {a.error, {}, {}};
   if (a.has("help") || a.has("usage")) return {{std::string(kUsage), "", 0}, {}, {}};
   if (a.words.empty() && !filters(a))

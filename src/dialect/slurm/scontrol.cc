@@ -11,7 +11,7 @@ using V = Flag::Value;
 using H = Flag::Handling;
 constexpr Flag kFlags[] = {
     {"all", 'a', V::none, H::ignored},
-    {"clusters", 'M', V::required, H::ignored},
+    {"clusters", 'M', V::required},
     {"details", 'd'},
     {"federation", 'F', V::none, H::ignored},
     {"future", 0, V::none, H::ignored},
@@ -70,7 +70,7 @@ Said show(const View& view, const Ask& ask, const Arguments& a) {
 }  // namespace
 
 Answer scontrol(const View& view, const Ask& ask) {
-  const Arguments a = read_arguments("scontrol", kFlags, ask.args);
+  const Arguments a = read_arguments("scontrol", kFlags, ask.args, view.state.config.name);
   if (a.error.code != 0) return {a.error, {}, {}};
   if (a.has("help")) return {{std::string(kUsage), "", 0}, {}, {}};
   if (a.words.empty())

@@ -12,7 +12,7 @@ using V = Flag::Value;
 using H = Flag::Handling;
 constexpr Flag kFlags[] = {
     {"all", 'a'},
-    {"clusters", 'M', V::required, H::ignored},
+    {"clusters", 'M', V::required},
     {"dead", 'd'},
     {"exact", 'e', V::none, H::ignored},
     {"federation", 0, V::none, H::ignored},
@@ -250,7 +250,14 @@ void read_states(Query& q) {
 }  // namespace
 
 Answer sinfo(const View& view, const Ask& ask) {
-  Query q{view, ask, read_arguments("sinfo", kFlags, ask.args), moments_of(ask), {}, {}, {}, {}};
+  Query q{view,
+          ask,
+          read_arguments("sinfo", kFlags, ask.args, view.state.config.name),
+          moments_of(ask),
+          {},
+          {},
+          {},
+          {}};
   q.said = q.arguments.error;
   if (q.said.code != 0) return {q.said, {}, {}};
   if (q.arguments.has("help") || q.arguments.has("usage"))

@@ -16,7 +16,7 @@ constexpr Flag kFlags[] = {
     {"all", 'a', V::none, H::ignored},
     {"array", 'r'},
     {"array-unique", 0, V::none},
-    {"clusters", 'M', V::required, H::ignored},
+    {"clusters", 'M', V::required},
     {"expand-patterns", 0, V::none},
     {"federation", 0, V::none, H::ignored},
     {"format", 'o', V::required},
@@ -68,7 +68,7 @@ struct Query {
   Query(const View& v, const Ask& a)
       : view(v),
         ask(a),
-        arguments(read_arguments("squeue", kFlags, a.args)),
+        arguments(read_arguments("squeue", kFlags, a.args, v.state.config.name)),
         moments(moments_of(a)),
         said(arguments.error) {}
   [[nodiscard]] std::vector<std::string> list(std::string_view option,
@@ -230,6 +230,14 @@ void sort_rows(std::vector<JobRow>& rows, const std::vector<SortKey>& keys,
 // --- printing
 // --------------------------------------------------------------------------------------------
 
+// As Slurm does it: -o never cuts a duration, -O does.
+Layout letters_of(std::string_view format) {
+  Layout layout = parse_letters(format);
+  for (Column& column : layout.columns)
+    column.duration = column.written == "l" || column.written == "L" || column.written == "M";
+  return layout;
+}
+
 Layout layout_of(Query& q) {
   const Arguments& a = q.arguments;
   Layout layout;
@@ -247,7 +255,7 @@ Layout layout_of(Query& q) {
   if (!names.empty() && !a.has("format"))
     layout = parse_names(names);
   else
-    layout = parse_letters(letters.empty() ? "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R" : letters);
+    layout = letters_of(letters.empty() ? "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R" : letters);
   std::erase_if(layout.columns, [&](const Column& column) {
     if (queue_field(column)) return false;
     layout.bad.push_back(column.written);
@@ -341,7 +349,7 @@ void print_steps(Query& q) {
   std::vector<JobName> wanted = q.names;
   for (const std::string& word : q.arguments.list("steps"))
     if (const auto name = parse_job_name(word)) wanted.push_back(*name);
-  const Layout layout = parse_letters(q.arguments.value("format", "%.15i %.8j %.9P %.8u %.9M %N"));
+  const Layout layout = letters_of(q.arguments.value("format", "%.15i %.8j %.9P %.8u %.9M %N"));
   if (!q.arguments.has("noheader"))
     q.said.out += line_of(layout, 0, [](const Column& column, int) -> std::string {
       return column.written == "i" ? "STEPID" : std::string(queue_field(column)->header);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "dialect/slurm/hostlist.h"
 
 namespace phalanx::slurm {
 namespace {
@@ -24,11 +25,6 @@ std::string zero_time(Row, When) { return "0:00"; }
 
 std::string text_or(const std::string& text, const char* otherwise) {
   return text.empty() ? otherwise : printable(text);
-}
-std::string hosts_of(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
-  return out;
 }
 
 std::string account(Row r, When) { return text_or(r.spec().account, "(null)"); }
@@ -68,8 +64,8 @@ std::string limit(Row r, When) { return print_time(r.limit()); }
 std::string left(Row r, When) { return print_time(r.time_left()); }
 std::string used(Row r, When) { return print_time(r.elapsed()); }
 std::string memory(Row r, When) { return r.min_memory(); }
-std::string wanted_nodes(Row r, When) { return hosts_of(r.group().required_nodes); }
-std::string excluded(Row r, When) { return hosts_of(r.group().excluded_nodes); }
+std::string wanted_nodes(Row r, When) { return fold_hosts_sorted(r.group().required_nodes); }
+std::string excluded(Row r, When) { return fold_hosts_sorted(r.group().excluded_nodes); }
 std::string node_list(Row r, When) { return r.nodes(); }
 std::string command(Row r, When) { return text_or(r.spec().command, "(null)"); }
 std::string partition(Row r, When) { return r.spec().partition; }

@@ -124,11 +124,9 @@ class Picture {
       if (!row.pending()) continue;
       if (lines++ == 0) out_ += "\nwaiting\n";
       if (lines > kMostLines) continue;
-      const Reason reason = row.why();
-      out_ +=
-          format("   {} {} {} {}\n", pad_right(row.id(), 10), pad_right(row.spec().owner.user, 10),
-                 pad_right(cut(printable(row.spec().name), 24), 24),
-                 sentence(reason, other_name(view_.state, reason.other, row.spec())));
+      out_ += format(
+          "   {} {} {} {}\n", pad_right(row.id(), 10), pad_right(row.spec().owner.user, 10),
+          pad_right(cut(printable(row.spec().name), 24), 24), waiting_for(row, moments_of(ask_)));
     }
     if (lines > kMostLines) out_ += format("   and {} more\n", lines - kMostLines);
   }

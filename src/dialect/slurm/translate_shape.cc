@@ -159,6 +159,13 @@ Status total_with_parts(const JobOptions& o, const std::vector<GpuRequest>& tota
   return {};
 }
 
+// So many for each task mean nothing while nobody says how many tasks there are.
+Status tasks_are_known(const JobOptions& o, const TaskGroup& g) {
+  const bool known = o.gpus || o.ntasks || o.ntasks_per_node || !g.per_node.gpus.empty();
+  if (known || g.per_task.gpus.empty()) return {};
+  return invalid("--gpus-per-task used without either --gpus or -n/--ntasks is not allowed");
+}
+
 Status gpus_of(const JobOptions& o, Shape& shape) {
   TaskGroup& g = shape.group;
   g.per_node.gpus = TRY(translate_gres(o.gres));
@@ -169,6 +176,7 @@ Status gpus_of(const JobOptions& o, Shape& shape) {
     g.per_node.gpus = per_node;
   }
   if (o.gpus_per_task) g.per_task.gpus = TRY(translate_gpus(*o.gpus_per_task));
+  TRY(tasks_are_known(o, g));
   if (!g.per_task.gpus.empty() && !g.per_node.gpus.empty()) {
     const std::int64_t node = count_of(g.per_node.gpus), task = count_of(g.per_task.gpus);
     if (node % task != 0)

@@ -98,6 +98,7 @@ TEST(Translate, EverySpellingOfAShapeLandsInTheSameMembers) {
       {"--gpus=a100:4,v100:2", "0 on 1-0 gpus a100:4+v100:2"},
       {"-n4 --gpus-per-task=1", "4 on 1-0 task gpus 1"},
       {"--gpus=8 --gpus-per-task=2", "4 on 1-0 task gpus 2"},
+      {"-N2 --ntasks-per-node=4 --gpus-per-task=1", "8 on 2-2 by 4 task gpus 1"},
       {"--gpus=8 --gpus-per-node=4", "2 on 2-2 node gpus 4"},
       {"-N2 --gres=gpu:4 --gpus-per-task=1", "8 on 2-2 by 4 task gpus 1"},
       {"--mem=2G", "1 on 1-0 node mem 2048"},
@@ -121,6 +122,9 @@ TEST(Translate, WhatMakesNoSenseIsRefusedWithTheReason) {
       {"--gres=tpu:1", "Invalid generic resource (gres) specification"},
       {"--gpus=7 --gpus-per-node=2", "--gpus=7 does not go with"},
       {"-N1 -w n1,n2", "Required nodelist includes more nodes"},
+      // Golden p-gpus-per-task-no-ntasks
+      {"--gpus-per-task=1", "--gpus-per-task used without either --gpus or -n/--ntasks is not"},
+      {"-N2 --gpus-per-task=1", "--gpus-per-task used without either --gpus or -n/--ntasks is not"},
       {"--mem-per-gpu=2G", "--mem-per-gpu needs to know"},
       {"-p main,nosuch", "Invalid partition name specified: 'nosuch'"},
       {"-C a100*2", "counts of nodes"},

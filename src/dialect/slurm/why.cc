@@ -8,15 +8,14 @@ namespace {
 using V = Flag::Value;
 constexpr Flag kFlags[] = {{"help", 'h'}, {"verbose", 'v', V::none, Flag::Handling::ignored}};
 
-std::string waits(const JobRow& row) {
+std::string waits(const JobRow& row, const Moments& moments) {
   const Reason reason = row.why();
   // Where the sentence begins with something else than the job.
   const bool of_others =
       reason.code == ReasonCode::priority || reason.code == ReasonCode::array_limit ||
       reason.code == ReasonCode::partition_down || reason.code == ReasonCode::constraints ||
       reason.code == ReasonCode::cleaning || reason.code == ReasonCode::unconfirmed;
-  return format("is waiting: {}{}", of_others ? "" : "it ",
-                sentence(reason, other_name(row.view().state, reason.other, row.spec())));
+  return format("is waiting: {}{}", of_others ? "" : "it ", waiting_for(row, moments));
 }
 
 std::string moved(const JobRow& row) {
@@ -80,7 +79,7 @@ std::string ended(const JobRow& row, const Moments& moments) {
 std::string about(const JobRow& row, const Moments& moments) {
   std::string how;
   if (row.pending())
-    how = waits(row);
+    how = waits(row, moments);
   else if (row.running())
     how = runs(row, moments);
   else if (row.over())
@@ -120,7 +119,8 @@ Answer why(const View& view, const Ask& ask) {
   const Moments moments = moments_of(ask);
   for (const JobRow& row : jobs.rows) said.out += about(row, moments);
   for (const JobName& name : unknown) {
-    said.err += format("phalanx why: job {} is not known here\n", name.number);
+    const std::string element = name.indexes ? "_" + print_array(*name.indexes) : "";
+    said.err += format("phalanx why: job {}{} is not known here\n", name.number, element);
     said.code = 1;
   }
   return {said, {}, {}};
