@@ -69,7 +69,9 @@ Error not_reached(const net::HttpClient& client, const Error& error) {
     case Failure::NotLetIn:
       return denied(format("{}: no permission for {}", kNotReached, where));
     case Failure::TimedOut:
-      return unavailable("Socket timed out on send/recv operation");
+      return unavailable(
+          "Socket timed out on send/recv operation: the controller is there and has not answered; "
+          "what was asked may still be done");
     default:
       return {error.code, format("{}: {}", kNotReached, error.message)};
   }

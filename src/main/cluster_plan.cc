@@ -85,10 +85,16 @@ Result<std::string> read_file(const std::string& path) {
   return text.str();
 }
 
-// The first error ends it.
+// All errors of a file are told at once.
 template <class T>
 Result<T> taken(Parsed<T> parsed, std::vector<std::string>& warnings) {
-  if (const Diagnostic* error = parsed.first_error()) return invalid(to_string(*error));
+  if (parsed.first_error()) {
+    std::string errors;
+    for (const Diagnostic& diagnostic : parsed.diagnostics)
+      if (diagnostic.severity == Diagnostic::Severity::Error)
+        errors += (errors.empty() ? "" : "\n") + to_string(diagnostic);
+    return invalid(errors);
+  }
   for (const Diagnostic& diagnostic : parsed.diagnostics) warnings.push_back(to_string(diagnostic));
   return std::move(parsed.value);
 }

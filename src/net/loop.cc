@@ -34,8 +34,8 @@ struct Timer::State {
     }
     void operator()(error_code error) {
       const auto held = std::move(state);
-      const Task task = std::exchange(held->task, nullptr);
-      if (!error && task) task();
+      const Task due = std::exchange(held->task, nullptr);
+      if (!error && due) due();
     }
   };
 };

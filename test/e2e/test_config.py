@@ -29,10 +29,11 @@ def reconfigure():
     c.wait_state(job, "RUNNING")
 
     shorter = CONF.replace("MaxTime=60", "MaxTime=10")
-    write(c, shorter + "KillWiat=3\n")
+    write(c, shorter + "KillWiat=3\nSlurmctldPrt=7\n")
     got = c.run("scontrol", "reconfigure")
     equal(got.code, 1)
     check("slurm.conf:6:1: error: KillWiat is not a key of slurm.conf; did you mean KillWait?" in got.err, got)
+    check("slurm.conf:7:1: error: SlurmctldPrt is not a key" in got.err, f"the second error: {got}")
     check(shows(c, "partition p", "MaxTime=01:00:00"), "nothing has changed")
 
     write(c, shorter.replace("NodeName=n1 CPUs=4", "NodeName=n1 CPUs=2") + "NodeName=n3 CPUs=1\nSuspendTime=5\n")
