@@ -5,6 +5,7 @@
 #include "cluster/decide.h"
 #include "cluster/feasible.h"
 #include "cluster/index_text.h"
+#include "place/place.h"
 #include "plan/plan.h"
 
 namespace phalanx::cluster {
@@ -43,6 +44,7 @@ Status check_shape(const WorkloadSpec& spec) {
     return invalid("the number of nodes must be at least 1, and a range must not be empty");
   if (group.per_task.cpus < Quantity() || group.per_task.memory < 0 || group.per_node.memory < 0)
     return invalid("an amount must not be negative");
+  TRY(place::amounts_are_possible(group));
   if (spec.limit <= Duration(0))
     return invalid(
         "Requested time limit is invalid (missing or exceeds some limit): it must be longer than "

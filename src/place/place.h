@@ -67,6 +67,9 @@ struct Scope {
 std::optional<std::vector<NodeShare>> fit(const Board& board, const Scope& scope,
                                           const TaskGroup& group);
 
+// Amounts that no cluster has are refused before anybody multiplies them.
+Status amounts_are_possible(const TaskGroup& group);
+
 // In words, for a Reason: what the group asks for and how much of that is free: {"16 gpus", "8"}.
 struct Shortage {
   std::string needed, free;

@@ -266,6 +266,26 @@ Shortage scattered(const Pool& pool, const Scope& scope, const TaskGroup& group)
 
 }  // namespace
 
+Status amounts_are_possible(const TaskGroup& group) {
+  constexpr std::int64_t kMostTasks = std::int64_t{1} << 24, kMostCpus = 1'000'000,
+                         kMostGpus = std::int64_t{1} << 20, kMostMemory = std::int64_t{1} << 50;
+  const auto refused = [](const char* what, std::int64_t most) {
+    return invalid(
+        format("Requested node configuration is not available: more than {} {}", most, what));
+  };
+  if (std::max({group.tasks, group.nodes_min, group.nodes_max, group.tasks_per_node}) > kMostTasks)
+    return refused("tasks or nodes", kMostTasks);
+  const Quantity cpus = Quantity::of(kMostCpus);
+  if (group.per_task.cpus > cpus || group.per_node.cpus > cpus)
+    return refused("CPUs on one node", kMostCpus);
+  if (std::max(group.per_task.memory, group.per_node.memory) > kMostMemory)
+    return refused("bytes of memory on one node", kMostMemory);
+  for (const auto* list : {&group.per_task.gpus, &group.per_node.gpus, &group.gpus_in_all})
+    for (const GpuRequest& request : *list)
+      if (request.count < 0 || request.count > kMostGpus) return refused("GPUs", kMostGpus);
+  return {};
+}
+
 Shortage shortage(const Board& board, const Scope& scope, const TaskGroup& group) {
   const Pool pool = pool_of(board, scope, group);
   const auto nodes = static_cast<std::int64_t>(pool.nodes.size());

@@ -19,15 +19,10 @@ const place::Board& EmptyBoards::configured() {
 
 namespace {
 
-// Nodes of the partition that the cluster has never seen: nobody knows what they can hold.
-bool some_never_joined(const State& state, const place::Scope& scope) {
-  return scope.partition &&
-         std::any_of(scope.partition->nodes.begin(), scope.partition->nodes.end(),
-                     [&](const std::string& name) { return !find_node(state, name); });
-}
+bool never_joined(const Node* node) { return !node || node->health == NodeHealth::absent; }
 
 std::string why_unusable(const Node* node) {
-  if (!node || node->health == NodeHealth::absent) return "never joined";
+  if (never_joined(node)) return "never joined";
   if (node->down) return "down";
   if (node->health != NodeHealth::up) return "not answering";
   return "drained";
@@ -52,12 +47,18 @@ void name_unusable(const State& state, const place::Scope& scope, const place::B
 
 }  // namespace
 
+bool some_never_joined(const State& state, const Partition& partition) {
+  return std::any_of(partition.nodes.begin(), partition.nodes.end(),
+                     [&](const std::string& name) { return never_joined(find_node(state, name)); });
+}
+
 std::optional<Reason> cannot_run(const State& state, const Candidate& c, EmptyBoards& empty) {
   const place::Scope scope = c.scope(state);
   if (place::fit(empty.usable(), scope, c.group())) return std::nullopt;
   Reason reason;
-  const place::Shortage shortage = place::shortage(empty.configured(), scope, c.group());
-  if (!some_never_joined(state, scope) && !place::fit(empty.configured(), scope, c.group())) {
+  const bool known = !scope.partition || !some_never_joined(state, *scope.partition);
+  if (known && !place::fit(empty.configured(), scope, c.group())) {
+    const place::Shortage shortage = place::shortage(empty.configured(), scope, c.group());
     reason.code = ReasonCode::constraints;
     reason.detail = format("needs {}, {} there at most", shortage.needed, shortage.free);
     return reason;

@@ -16,6 +16,10 @@ class EmptyBoards {
   std::optional<place::Board> usable_, configured_;
 };
 
+// Nodes of the partition that the cluster has never seen, whatever the configuration says of them:
+// nobody knows what they can hold.
+bool some_never_joined(const State& state, const Partition& partition);
+
 // Not even the empty cluster could hold it: `constraints` if no configured node ever can,
 // `nodes_unavailable` with the nodes that would be needed; nothing if it is only a matter of
 // waiting.

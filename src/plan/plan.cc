@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "plan/explain.h"
 #include "plan/pass.h"
 
 namespace phalanx::plan {
@@ -39,9 +40,7 @@ Status nodes_are_known(const State& state, const TaskGroup& group) {
 // Nobody knows yet which features a node has that never joined.
 Status features_are_known(const State& state, const Partition* partition, const TaskGroup& group) {
   if (group.constraint.any_of.empty()) return {};
-  if (partition && std::any_of(partition->nodes.begin(), partition->nodes.end(),
-                               [&](const std::string& name) { return !find_node(state, name); }))
-    return {};
+  if (partition && some_never_joined(state, *partition)) return {};
   std::set<std::string> known;
   for (const auto& [id, node] : state.nodes)
     known.insert(node.spec.features.begin(), node.spec.features.end());
@@ -195,7 +194,9 @@ Status too_small(const place::Board& board, const place::Scope& scope, const Tas
 Status could_ever_run(const State& state, const WorkloadSpec& spec) {
   const Partition* partition = find_partition(state.config, spec.partition);
   const TaskGroup& group = spec.groups.front();
+  TRY(place::amounts_are_possible(group));
   TRY(nodes_are_known(state, group));
+  TRY(agrees_with_itself(group));
   TRY(features_are_known(state, partition, group));
   if (partition && partition->max_memory_per_node > 0 &&
       group.per_node.memory + group.per_task.memory > partition->max_memory_per_node)
@@ -208,13 +209,10 @@ Status could_ever_run(const State& state, const WorkloadSpec& spec) {
   if (partition && group.nodes_min > static_cast<std::int64_t>(partition->nodes.size())) return {};
   if (partition && partition->max_nodes > 0 && group.nodes_min > partition->max_nodes) return {};
   // Nobody knows yet what a node has that never joined: the work may wait for it.
-  if (partition && std::any_of(partition->nodes.begin(), partition->nodes.end(),
-                               [&](const std::string& name) { return !find_node(state, name); }))
-    return {};
+  if (partition && some_never_joined(state, *partition)) return {};
   const place::Board board = place::Board::empty(state, true);
   const place::Scope scope{partition, nullptr, 0};
   if (place::fit(board, scope, group)) return {};
-  TRY(agrees_with_itself(group));
   if (partition && !group.excluded_nodes.empty() &&
       std::all_of(partition->nodes.begin(), partition->nodes.end(),
                   [&](const std::string& name) { return contains(group.excluded_nodes, name); }))

@@ -176,6 +176,34 @@ TEST_F(PlannerTest, NodesThatNeverJoinedAreWaitedFor) {
   EXPECT_EQ(why(100).nodes, std::vector<std::string>{"n2"});
 }
 
+// A row of the configuration knows only the file: memory, GPU types and features come with the
+// agent.
+TEST_F(PlannerTest, OfANodeThatNeverJoinedNothingIsKnown) {
+  nodes("n1:8");
+  Node& node = state.nodes.at(state.node_by_name.at("n1"));
+  node.health = NodeHealth::absent;
+  node.spec.memory = 0;
+  WorkloadSpec spec;
+  spec.partition = "main";
+  spec.groups[0] = gang("1x1");
+  spec.groups[0].per_node.memory = 1 << 30;
+  spec.groups[0].constraint.any_of = {{"emulated"}};
+  EXPECT_TRUE(could_ever_run(state, spec).ok());
+  node.health = NodeHealth::up;
+  EXPECT_FALSE(could_ever_run(state, spec).ok());
+}
+
+TEST_F(PlannerTest, AmountsThatNoClusterHasAreNotMultiplied) {
+  nodes("n1:8");
+  WorkloadSpec spec;
+  spec.partition = "main";
+  spec.groups[0] = gang("8x4611686018427387904");
+  EXPECT_FALSE(could_ever_run(state, spec).ok());
+  spec.groups[0] = gang("2147483647x1");
+  spec.groups[0].per_task.cpus = Quantity::of(2147483647);
+  EXPECT_FALSE(could_ever_run(state, spec).ok());
+}
+
 TEST_F(PlannerTest, WhatIsNotThereIsNamed) {
   nodes("n1:8 n2:8");
   state.nodes.at(state.node_by_name.at("n1")).spec.features = {"a100", "ib"};
