@@ -101,10 +101,13 @@ class Reader {
 }  // namespace
 
 Arguments read_arguments(std::string_view tool, std::span<const Flag> flags,
-                         std::span<const std::string> args, std::string_view cluster) {
+                         std::span<const std::string> args, std::string_view cluster,
+                         const std::string& clusters) {
   Arguments read = Reader(tool, flags, args).read();
-  for (const std::string& name : read.list("clusters"))
-    if (read.error.code == 0 && !cluster.empty() && name != cluster && name != "all")
+  if (read.error.code != 0 || cluster.empty()) return read;
+  const std::string meant = read.value("clusters", clusters);
+  for (const std::string_view name : split(meant, ','))
+    if (!name.empty() && !iequals(name, cluster) && !iequals(name, "all"))
       read.error =
           failed(tool, format("No cluster '{}' known by database: this controller has one, {}",
                               printable(name), cluster));

@@ -34,10 +34,11 @@ struct Arguments {
   [[nodiscard]] std::vector<std::string> list(std::string_view name) const;
 };
 
-// Where `cluster` is named, --clusters may name no other: a command meant for another cluster's job
-// must not reach this one's.
+// Where `cluster` is named, --clusters, or without it `clusters` (SLURM_CLUSTERS), may name no
+// other: a command meant for another cluster's job must not reach this one's.
 Arguments read_arguments(std::string_view tool, std::span<const Flag> flags,
-                         std::span<const std::string> args, std::string_view cluster = {});
+                         std::span<const std::string> args, std::string_view cluster = {},
+                         const std::string& clusters = {});
 
 // "squeue: error: …", exit code 1.
 Said failed(std::string_view tool, std::string_view message);

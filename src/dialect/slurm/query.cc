@@ -16,9 +16,10 @@ constexpr std::pair<std::string_view, Tool> kTools[] = {
 };
 
 constexpr std::string_view kVariables[] = {
-    "SQUEUE_FORMAT",   "SQUEUE_FORMAT2", "SQUEUE_STATES", "SQUEUE_SORT",       "SQUEUE_PARTITION",
-    "SQUEUE_USERS",    "SQUEUE_NAMES",   "SQUEUE_ARRAY",  "SQUEUE_ACCOUNT",    "SINFO_FORMAT",
-    "SINFO_PARTITION", "SACCT_FORMAT",   "SCANCEL_USER",  "SCANCEL_PARTITION", "SLURM_TIME_FORMAT"};
+    "SQUEUE_FORMAT",    "SQUEUE_FORMAT2",    "SQUEUE_STATES",     "SQUEUE_SORT",
+    "SQUEUE_PARTITION", "SQUEUE_USERS",      "SQUEUE_NAMES",      "SQUEUE_ARRAY",
+    "SQUEUE_ACCOUNT",   "SINFO_FORMAT",      "SINFO_PARTITION",   "SACCT_FORMAT",
+    "SCANCEL_USER",     "SCANCEL_PARTITION", "SLURM_TIME_FORMAT", "SLURM_CLUSTERS"};
 
 constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
@@ -113,7 +114,7 @@ std::string waiting_for(const JobRow& row, const Moments& moments) {
   // The sentence ends in the date where there is something to say of it, in UTC.
   Reason undated = reason;
   undated.earliest.reset();
-  const std::string text = sentence(undated, other);
+  std::string text = sentence(undated, other);
   if (!reason.earliest || *reason.earliest == kNever || text == sentence(reason, other))
     return text;
   return format("{}; expected to start at {}", text, moments.print(*reason.earliest, "some time"));

@@ -127,7 +127,8 @@ TEST(Queries, AnotherClustersNameIsRefused) {
     EXPECT_NE(other.said.err.find("No cluster 'other'"), std::string::npos) << other.said.err;
     EXPECT_TRUE(other.inputs.empty()) << tool;
   }
-  EXPECT_EQ(w.ask("scancel", {"--clusters=lab", "242"}).inputs.size(), 1U);
+  EXPECT_EQ(w.ask("scancel", {"--clusters=Lab", "242"}).inputs.size(), 1U);
+  EXPECT_EQ(w.ask("scancel", {"242"}, {{"SLURM_CLUSTERS", "other"}}).inputs.size(), 0U);
 }
 
 TEST(Scancel, FiltersPickOwnJobs) {
@@ -226,11 +227,12 @@ TEST(Sacct, DuplicatesSayHowEachAttemptEnded) {
   ends(EndCause::none, true);
   ends(EndCause::launch_failed, false);
   ends(EndCause::launch_failed, true);
+  ends(EndCause::node_failed, false);
   ends(EndCause::node_failed, true);
   job.past.back().end.detail = "node n5: it was silent";
   w.run(job, {5}, 1, 1000);
   EXPECT_EQ(w.out("sacct", {"-D", "-X", "-n", "-P", "-j", "300", "-o", "State"}),
-            "REQUEUED\nREQUEUED\nNODE_FAIL\nNODE_FAIL\nRUNNING\n");
+            "REQUEUED\nREQUEUED\nNODE_FAIL\nREQUEUED\nNODE_FAIL\nRUNNING\n");
   EXPECT_EQ(w.out("why", {"300"}),
             "Job 300 (again) is running on n5 since 2026-11-30T08:06:08; its time limit ends at "
             "2026-11-30T09:06:08.\nIts last attempt ended: node n5: it was silent.\n");

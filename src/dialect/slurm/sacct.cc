@@ -319,7 +319,9 @@ std::string field_names() {
 }  // namespace
 
 Answer sacct(const View& view, const Ask& ask) {
-  Query q{view, ask, read_arguments("sacct", kFlags, ask.args, view.state.config.name)};
+  Query q{view, ask,
+          read_arguments("sacct", kFlags, ask.args, view.state.config.name,
+                         environment_of(ask, "SLURM_CLUSTERS"))};
   q.style.moments = moments_of(ask);
   q.said = q.arguments.error;
   if (q.said.code != 0) return {q.said, {}, {}};

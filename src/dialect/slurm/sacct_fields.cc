@@ -360,7 +360,8 @@ std::string state_of_attempt(const PastAttempt& attempt) {
     case EndCause::none:
     case EndCause::cancelled:
       return "REQUEUED";
-    case EndCause::launch_failed:  // as in Slurm, where it ran and its node lost it
+    case EndCause::launch_failed:
+    case EndCause::node_failed:  // as in Slurm, where it ran and its node lost it
       return attempt.launched == Time{} ? "REQUEUED" : "NODE_FAIL";
     default:
       return state_of(attempt.end.cause);
@@ -490,7 +491,9 @@ std::int64_t AccountRow::restarts() const {
   std::int64_t before = 0;
   for (const PastAttempt& past : w->past) {
     if (&past == attempt) break;
-    if (past.end.cause != EndCause::launch_failed || past.launched != Time{}) ++before;
+    const bool by_node =
+        past.end.cause == EndCause::launch_failed || past.end.cause == EndCause::node_failed;
+    if (!by_node || past.launched != Time{}) ++before;
   }
   return before;
 }

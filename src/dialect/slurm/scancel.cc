@@ -190,7 +190,8 @@ Said report(const Said& so_far, const std::vector<std::string>& subjects, bool v
 }  // namespace
 
 Answer scancel(const View& view, const Ask& ask) {
-  const Arguments a = read_arguments("scancel", kFlags, ask.args, view.state.config.name);
+  const Arguments a = read_arguments("scancel", kFlags, ask.args, view.state.config.name,
+                                     environment_of(ask, "SLURM_CLUSTERS"));
   if (a.error.code != 0) return {a.error, {}, {}};
   if (a.has("help") || a.has("usage")) return {{std::string(kUsage), "", 0}, {}, {}};
   if (a.words.empty() && !filters(a))

@@ -70,7 +70,8 @@ Said show(const View& view, const Ask& ask, const Arguments& a) {
 }  // namespace
 
 Answer scontrol(const View& view, const Ask& ask) {
-  const Arguments a = read_arguments("scontrol", kFlags, ask.args, view.state.config.name);
+  const Arguments a = read_arguments("scontrol", kFlags, ask.args, view.state.config.name,
+                                     environment_of(ask, "SLURM_CLUSTERS"));
   if (a.error.code != 0) return {a.error, {}, {}};
   if (a.has("help")) return {{std::string(kUsage), "", 0}, {}, {}};
   if (a.words.empty())

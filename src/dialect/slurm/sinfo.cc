@@ -252,7 +252,8 @@ void read_states(Query& q) {
 Answer sinfo(const View& view, const Ask& ask) {
   Query q{view,
           ask,
-          read_arguments("sinfo", kFlags, ask.args, view.state.config.name),
+          read_arguments("sinfo", kFlags, ask.args, view.state.config.name,
+                         environment_of(ask, "SLURM_CLUSTERS")),
           moments_of(ask),
           {},
           {},

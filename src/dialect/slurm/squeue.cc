@@ -68,7 +68,8 @@ struct Query {
   Query(const View& v, const Ask& a)
       : view(v),
         ask(a),
-        arguments(read_arguments("squeue", kFlags, a.args, v.state.config.name)),
+        arguments(read_arguments("squeue", kFlags, a.args, v.state.config.name,
+                                 environment_of(a, "SLURM_CLUSTERS"))),
         moments(moments_of(a)),
         said(arguments.error) {}
   [[nodiscard]] std::vector<std::string> list(std::string_view option,
