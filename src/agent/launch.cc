@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <set>
 
@@ -36,12 +35,10 @@ Environment merged(std::initializer_list<const std::vector<std::string>*> lists)
 constexpr const char* kTaskPid = "SLURM_TASK_PID";  // its value is the child's to fill in
 
 // What was true where the work was submitted is not where it runs: scripts say
-// MASTER_ADDR=$HOSTNAME, and a scratch folder of the login node is not there.
+// MASTER_ADDR=$HOSTNAME. Whether TMPDIR is there the child sees, as its user.
 void add_local(Environment& env, const LocalEnvironment& local) {
   env["SLURMD_NODENAME"] = env["HOSTNAME"] = local.node;
-  std::error_code unknown;
-  std::string& temporary = env["TMPDIR"];
-  if (!std::filesystem::is_directory(temporary, unknown)) temporary = "/tmp";
+  if (std::string& temporary = env["TMPDIR"]; temporary.empty()) temporary = "/tmp";
   env["PHALANX_SOCKET"] = local.socket;
   if (local.commands_dir.empty()) return;
   std::string& path = env["PATH"];

@@ -90,11 +90,11 @@ def script_in_path():
     folder = os.path.join(c.work, "a folder with a long name", "bin")
     os.makedirs(folder)
     with open(os.path.join(folder, "inpath.sh"), "w") as file:
-        file.write("#!/bin/sh\necho found\n")
+        file.write("#!/bin/sh\necho found $HOSTNAME $TMPDIR\n")
     path = "/nowhere/at/all/that/is/longer/than/short:" + folder + ":" + c.environment()["PATH"]
-    result = c.run("sbatch", "-W", "-o", "out", "inpath.sh", env={"PATH": path})
+    result = c.run("sbatch", "-W", "-o", "out", "inpath.sh", env={"PATH": path, "HOSTNAME": "login07", "TMPDIR": "/no/such"})
     equal(result.code, 0, f"exit code ({result.err})")
-    equal(c.file("out"), "found\n", "output")
+    equal(c.file("out"), "found n1 /tmp\n", "output: what named the submit host does not")
     result = c.run("sbatch", "missing.sh", env={"PATH": path})
     check(result.code == 1 and "missing.sh" in result.err, f"a script that is nowhere: {result}")
 

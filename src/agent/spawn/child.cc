@@ -23,6 +23,8 @@ namespace {
 
 constexpr int kCannotExecute = 127;
 constexpr std::string_view kOwnPid = "SLURM_TASK_PID=";  // as it comes, without its value
+constexpr std::string_view kTemporary = "TMPDIR=";
+constexpr const char* kAlwaysThere = "TMPDIR=/tmp";
 
 class Child {
  public:
@@ -140,8 +142,14 @@ class Child {
     }
     put(context_.marker, true);
     // A variable that nobody but the task itself can know, where it is asked for.
-    for (char*& text : env)
+    for (char*& text : env) {
       if (std::string_view(text) == kOwnPid) text = const_cast<char*>(own_pid_.c_str());
+      // A scratch folder of the submit host may not be here, or not for this user.
+      struct stat info{};
+      if (std::string_view(text).starts_with(kTemporary) &&
+          (::stat(text + kTemporary.size(), &info) != 0 || !S_ISDIR(info.st_mode)))
+        text = const_cast<char*>(kAlwaysThere);
+    }
     env.push_back(nullptr);
     return env;
   }
