@@ -9,7 +9,8 @@ stages, in their order (--stages picks some; those with a star are only in --ful
   headers*   each header compiles alone
   asan       every test under the address and undefined-behaviour sanitizers; fuzzers replay their corpus
   tsan       the tests of the rooms with threads under the thread sanitizer; those of store and net, in --full all
-  lint       clang-tidy 19 over some groups of files, drawn at random; in --full over all of them
+  lint       clang-tidy 19 over some groups of files, drawn at random; in --full over all of them,
+             but for includes that are not used (--lint each)
   fuzz*      each fuzzer for a while under libFuzzer (also with --fuzz)
   e2e        the real programs, end to end (test/e2e/run)
   mutants    planted faults that tests must notice (tools/mutants): three drawn at random; in --full all
@@ -242,7 +243,7 @@ class Check:
             how += ["--random", self.given.lint, "--seed", str(self.given.seed)]
             print(f"  {self.given.lint} groups of files, seed {self.given.seed}", flush=True)
         if self.configured(preset) or self.configure(preset):
-            self.step("lint", ["tools/lint", "--jobs", str(self.given.jobs), *how])
+            self.step("lint", ["tools/lint", "--jobs", str(self.given.jobs), *how], self.patience())
 
     def fuzz(self):
         if not self.configure("fuzz"):
@@ -276,10 +277,13 @@ class Check:
             return
         which = ["all"] if self.given.mutants == "all" else ["--random", self.given.mutants, "--seed", str(self.given.seed)]
         print(f"  seed {self.given.seed}", flush=True)
-        done = self.run("mutants", ["tools/mutate", *which, "--jobs", str(self.given.jobs)])
+        done = self.run("mutants", ["tools/mutate", *which, "--jobs", str(self.given.jobs)], self.patience())
         bad = self.count_lines("mutant", done)
         if not done.good and not bad:
             self.failed("mutants", done.output)
+
+    def patience(self):
+        return 8 * 60 * 60 if self.given.full else STAGE_SECONDS
 
     def count_lines(self, kind, done):
         """Cases from lines `ok NAME`, `not ok NAME why`, `skip NAME why`; the number of those not ok."""
