@@ -42,6 +42,9 @@ def check_account(cluster, job, ran, at_most):
     equal(parts["allocated"], costs, "what the ledger tells")
     whole = parts.pop("capacity")
     equal([sum(column) for column in zip(*parts.values())], whole, f"parts {parts}")
+    held = parts["reserved"][0] / AMOUNTS[0]
+    equal(parts["reserved"], [held * amount for amount in AMOUNTS], "what was held for it while it did not run")
+    check(all(part >= 0 for part in parts["idle"]), f"idle: {parts}")
     return parts
 
 
