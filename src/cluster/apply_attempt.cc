@@ -6,6 +6,7 @@
 #include "cluster/tables.h"
 #include "cluster/usage.h"
 #include "ledger/ledger.h"
+#include "model/usage.h"
 
 namespace phalanx::cluster {
 namespace {
@@ -92,11 +93,11 @@ void charge(State& state, Workload& w, const NodeShare& share, Time at) {
   Duration ran{};
   if (over && w.past.back().launched != Time{}) {
     const Usage usage = ledger::usage_of(share, ran = w.past.back().ended - w.past.back().launched);
-    ledger::add(w.charged, usage);
-    ledger::add(state.charged[w.spec->account][w.spec->owner.user], usage);
-    ledger::add(w.past.back().usage, usage);
+    w.charged += usage;
+    state.charged[w.spec->account][w.spec->owner.user] += usage;
+    w.past.back().usage += usage;
   }
-  ledger::add(state.reserved, ledger::usage_of(share, at - placed - ran));
+  state.reserved += ledger::usage_of(share, at - placed - ran);
 }
 
 }  // namespace

@@ -1,26 +1,11 @@
 #include "ledger/ledger.h"
 
-#include <algorithm>
+#include "model/usage.h"
 
 namespace phalanx::ledger {
 
 Usage usage_of(const NodeShare& share, Duration held) {
-  constexpr std::int64_t kMib = std::int64_t{1} << 20;
-  const std::int64_t ms = std::max<std::int64_t>(held.count(), 0);
-  Usage usage;
-  usage.gpu_ms = static_cast<std::int64_t>(share.gpus.size()) * ms;
-  // In two parts, so that no product overflows: whole seconds × milli-CPUs are CPU-milliseconds.
-  usage.cpu_ms = share.cpus.in_milli() * (ms / 1000) + share.cpus.in_milli() * (ms % 1000) / 1000;
-  usage.memory_mb_ms = (share.memory + kMib - 1) / kMib * ms;
-  usage.node_ms = ms;
-  return usage;
-}
-
-void add(Usage& sum, const Usage& more) {
-  sum.gpu_ms += more.gpu_ms;
-  sum.cpu_ms += more.cpu_ms;
-  sum.memory_mb_ms += more.memory_mb_ms;
-  sum.node_ms += more.node_ms;
+  return phalanx::usage_of(share.cpus, share.memory, share.gpus.size(), held);
 }
 
 }  // namespace phalanx::ledger

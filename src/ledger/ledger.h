@@ -14,6 +14,4 @@ namespace phalanx::ledger {
 // What `share` costs when it is held for `held`; nothing for a negative time.
 Usage usage_of(const NodeShare& share, Duration held);
 
-void add(Usage& sum, const Usage& more);
-
 }  // namespace phalanx::ledger

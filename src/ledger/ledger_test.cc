@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/usage.h"
+
 namespace phalanx::ledger {
 namespace {
 
@@ -34,7 +36,7 @@ TEST(Ledger, ChargesWhatWasHeldExactly) {
 
 TEST(Ledger, SumsMemberByMember) {
   Usage sum{1, 2, 3, 4};
-  add(sum, {10, 20, 30, 40});
+  sum += Usage{10, 20, 30, 40};
   EXPECT_EQ(sum, (Usage{11, 22, 33, 44}));
 }
 

@@ -46,7 +46,7 @@ bool may_serve(const Node& node, const TaskGroup& group) {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
-// each × times + more, or the largest number: nobody bounds what is asked for.
+// each × times + more, or the largest number.
 std::int64_t amount(std::int64_t each, std::int64_t times, std::int64_t more) {
   std::int64_t out = 0;
   if (__builtin_mul_overflow(each, times, &out) || __builtin_add_overflow(out, more, &out))

@@ -135,13 +135,7 @@ std::int64_t to_mbytes(std::int64_t bytes);  // rounded up
 Duration ran(const PastAttempt& attempt);
 Duration ran(const View& view, const Workload& work);
 
-Usage usage_of(Quantity cpus, std::int64_t memory, std::size_t gpus, Duration held);
-template <class Share>
-Usage usage_of(const Share& share, Duration held) {
-  return usage_of(share.cpus, share.memory, share.gpus.size(), held);
-}
-
-// Sums of the above: years of MiB-milliseconds of a large cluster are more than 64 bits hold.
+// Sums of what it cost: years of MiB-milliseconds of a large cluster are more than 64 bits hold.
 __extension__ using Wide = __int128;
 std::string exact_seconds(Wide ms);  // "12.345"
 

@@ -55,17 +55,6 @@ Duration ran(const View& view, const Workload& work) {
   return std::max(view.now - *work.current->launched, Duration{});
 }
 
-Usage usage_of(Quantity cpus, std::int64_t memory, std::size_t gpus, Duration held) {
-  const std::int64_t ms = std::max<std::int64_t>(held.count(), 0);
-  Usage usage;
-  usage.gpu_ms = static_cast<std::int64_t>(gpus) * ms;
-  // In two parts, so that no product overflows.
-  usage.cpu_ms = cpus.in_milli() * (ms / 1000) + cpus.in_milli() * (ms % 1000) / 1000;
-  usage.memory_mb_ms = to_mbytes(memory) * ms;
-  usage.node_ms = ms;
-  return usage;
-}
-
 std::string exact_seconds(Wide ms) {
   const Wide size = ms < 0 ? -ms : ms;
   return format("{}{}.{:03}", ms < 0 ? "-" : "", static_cast<std::int64_t>(size / 1000),

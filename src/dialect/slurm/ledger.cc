@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "dialect/slurm/query.h"
+#include "model/usage.h"
 
 namespace phalanx::slurm {
 namespace {

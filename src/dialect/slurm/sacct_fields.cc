@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "dialect/slurm/hostlist.h"
+#include "model/usage.h"
 
 namespace phalanx::slurm {
 namespace {
@@ -463,13 +464,7 @@ namespace {
 template <class Shares>
 Usage usage_of_all(const Shares& shares, Duration held) {
   Usage sum;
-  for (const auto& share : shares) {
-    const Usage one = usage_of(share, held);
-    sum.gpu_ms += one.gpu_ms;
-    sum.cpu_ms += one.cpu_ms;
-    sum.memory_mb_ms += one.memory_mb_ms;
-    sum.node_ms += one.node_ms;
-  }
+  for (const auto& share : shares) sum += usage_of(share, held);
   return sum;
 }
 }  // namespace

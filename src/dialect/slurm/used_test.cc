@@ -75,19 +75,7 @@ TEST(Used, OfWorkThatIsOver) {
             "01:01:41|\n00:00.015|2M\n00:03.250|1536001K\n");
 }
 
-// The cases of ledger_test.cc: what is told while work runs is what it is charged afterwards.
-TEST(Cost, IsCountedAsTheLedgerCountsIt) {
-  const std::int64_t gib = 1024 * kMiB;
-  const auto cost = [](std::int64_t milli_cpus, std::int64_t memory, std::size_t gpus,
-                       std::int64_t ms) {
-    return usage_of(Quantity::milli(milli_cpus), memory, gpus, Duration(ms));
-  };
-  EXPECT_EQ(cost(8000, 16 * gib, 2, 1000), (Usage{2000, 8000, 16384 * 1000, 1000}));
-  EXPECT_EQ(cost(500, 0, 0, 3), (Usage{0, 1, 0, 3}));
-  EXPECT_EQ(cost(1500, 1, 1, 1999), (Usage{1999, 2998, 1999, 1999}));
-  EXPECT_EQ(cost(128000, 2048 * gib, 8, 31'536'000'000),
-            (Usage{252'288'000'000, 4'036'608'000'000, 66'135'785'472'000'000, 31'536'000'000}));
-  EXPECT_EQ(cost(8000, 16 * gib, 2, -5), Usage{});
+TEST(Cost, IsToldInSeconds) {
   EXPECT_EQ(exact_seconds(-1), "-0.001");
   EXPECT_EQ(exact_seconds(12'345), "12.345");
 }
